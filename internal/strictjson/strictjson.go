@@ -119,6 +119,17 @@ func NewDecoder(src []byte, mode Mode) *Decoder {
 	return &Decoder{src: src, dec: jsontext.NewDecoder(bytes.NewBuffer(src)), mode: mode}
 }
 
+// Parse reads all of src with read. On an error, always an *Error, the value is T's zero.
+func Parse[T any](src []byte, mode Mode, read func(*Decoder) T) (T, error) {
+	d := NewDecoder(src, mode)
+	v := read(d)
+	if err := d.Finish(); err != nil {
+		var zero T
+		return zero, err
+	}
+	return v, nil
+}
+
 // Finish demands that nothing but white space follows and returns the first error, always an *Error.
 func (d *Decoder) Finish() error {
 	if d.err == nil {
@@ -136,7 +147,8 @@ func (d *Decoder) Finish() error {
 // Failed says whether an error has occurred, for readers that would otherwise interpret a zero value.
 func (d *Decoder) Failed() bool { return d.err != nil }
 
-// UnknownAt lists the objects (JSON pointers, each once, in document order) that had unknown members in Open mode.
+// UnknownAt lists the objects (JSON pointers, each once, ordered by their first unknown member) that had unknown members
+// in Open mode.
 func (d *Decoder) UnknownAt() []string { return d.unknown }
 
 // NotRepresentable is the first number, in a known or an unknown member, that RFC 8785 can't carry exactly, or nil.
@@ -171,12 +183,24 @@ func (d *Decoder) In(mode Mode, read func()) {
 	d.mode = before
 }
 
+// Artifact reads an embedded artifact in Open mode and returns the places of its unknown members as UnknownAt does, but
+// relative to the artifact, so that what is said about it does not depend on the document around it.
+func (d *Decoder) Artifact(read func()) (unknownAt []string) {
+	base, before := d.Pointer(), len(d.unknown)
+	d.In(Open, read)
+	for _, at := range d.unknown[before:] {
+		unknownAt = append(unknownAt, strings.TrimPrefix(at, base))
+	}
+	return unknownAt
+}
+
 // Object reads an object of the given members.
 func (d *Decoder) Object(members ...Member) {
 	if !d.open('{', "an object is required") {
 		return
 	}
 	var seen uint64 // one bit a member; no shape comes near 64
+	hasUnknown := false
 	for d.err == nil && d.dec.PeekKind() != '}' {
 		tok, ok := d.token()
 		if !ok {
@@ -184,7 +208,8 @@ func (d *Decoder) Object(members ...Member) {
 		}
 		i := indexOf(members, tok.String())
 		if i < 0 {
-			d.unknownMember()
+			d.unknownMember(!hasUnknown)
+			hasUnknown = true
 			continue
 		}
 		seen |= 1 << i
@@ -215,13 +240,14 @@ func indexOf(members []Member, name string) int {
 	return -1
 }
 
-func (d *Decoder) unknownMember() {
+// unknownMember reads over a member that no table names; first says that it is the object's first one.
+func (d *Decoder) unknownMember(first bool) {
 	if d.mode == Closed {
 		d.Fail(RuleUnknown, "the object has a member that is not known here (names are case-sensitive)")
 		return
 	}
-	if at := d.Pointer(); len(d.unknown) == 0 || d.unknown[len(d.unknown)-1] != at {
-		d.unknown = append(d.unknown, at)
+	if first {
+		d.unknown = append(d.unknown, d.Pointer())
 	}
 	d.Skip()
 }
