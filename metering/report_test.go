@@ -61,7 +61,7 @@ func TestParseRefuses(t *testing.T) {
 		"trailing data":        {worked + `{}`, "", strictjson.RuleTrailing},
 		"no object":            {`[]`, "", strictjson.RuleType},
 		"empty":                {``, "", strictjson.RuleSyntax},
-		"leading zero":         {edit(`:311`, `:0311`), "/providers/0/served_frames/0/token_cost", strictjson.RuleSyntax},
+		"leading zero":         {edit(`:311`, `:0311`), "/providers/0/served_frames/0", strictjson.RuleSyntax},
 		"digest of bad type":   {edit(`"frame_id":"page/oncall"`, `"frame_id":"page/oncall","content_digest":7`), "/providers/0/served_frames/1/frame/content_digest", strictjson.RuleType},
 		"duplicate in unknown": {edit(`"as_of"`, `"x":{"y":1,"y":2},"as_of"`), "", strictjson.RuleDuplicate},
 	} {
