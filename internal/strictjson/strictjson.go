@@ -252,6 +252,22 @@ func (d *Decoder) unknownMember(first bool) {
 	d.Skip()
 }
 
+// Map reads an object whose names are data, calling value with each name in turn. The names are the sender's, so a pointer
+// below the map names the map.
+func (d *Decoder) Map(value func(name string)) {
+	if !d.open('{', "an object is required") {
+		return
+	}
+	for d.err == nil && d.dec.PeekKind() != '}' {
+		tok, ok := d.token()
+		if !ok {
+			return
+		}
+		value(tok.String())
+	}
+	d.token()
+}
+
 // Array reads an array, calling elem for each element in turn.
 func (d *Decoder) Array(elem func(i int)) {
 	if !d.open('[', "an array is required") {
