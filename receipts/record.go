@@ -1,0 +1,65 @@
+package receipts
+
+import (
+	"time"
+
+	"ledgerd/frames"
+	"ledgerd/internal/strictjson"
+)
+
+// ConsentRecord is the older, boolean consent: this provider may be asked although it says that content leaves. It never
+// satisfies a scope (C6).
+type ConsentRecord struct {
+	ProviderID string   `json:"provider_id"`
+	DataFlow   DataFlow `json:"data_flow"`
+	// GrantedScope describes in free text what was agreed to. It is no egress scope.
+	GrantedScope string `json:"granted_scope"`
+	// GrantedAt is kept as written, nil if the host did not say.
+	GrantedAt *string `json:"granted_at,omitempty"`
+
+	unknownAt []string // where unknown members stood in the document it was read from
+}
+
+// ParseConsentRecord reads a record that is the whole document. An error is a *strictjson.Error.
+func ParseConsentRecord(src []byte) (ConsentRecord, error) {
+	return strictjson.Parse(src, strictjson.Open, DecodeConsentRecord)
+}
+
+// DecodeConsentRecord reads a record where d stands, inside a larger document. Unknown members are accepted in it,
+// whatever d's mode, and become findings.
+func DecodeConsentRecord(d *strictjson.Decoder) ConsentRecord {
+	var r ConsentRecord
+	r.unknownAt = d.Artifact(func() {
+		d.Object(
+			strictjson.Req("provider_id", func() { r.ProviderID = d.String() }),
+			strictjson.Req("data_flow", func() { r.DataFlow = DecodeDataFlow(d) }),
+			strictjson.Req("granted_scope", func() { r.GrantedScope = d.String() }),
+			strictjson.Opt("granted_at", func() { r.GrantedAt = d.OptString() }),
+		)
+	})
+	return r
+}
+
+// Findings is what an auditor wants to know about a record. It has no Check: it is the host's own note, and a data flow in it
+// that breaks C5 is a finding, where a declaration's is refused.
+func (r ConsentRecord) Findings() []frames.Finding {
+	var f frames.Findings
+	f.AddUnknown(r.unknownAt)
+	addEmpty(&f, r.ProviderID, frames.EmptyID, "/provider_id")
+	addBreach(&f, r.DataFlow, "/data_flow")
+	r.DataFlow.addFindings(&f, "/data_flow")
+	if r.GrantedAt != nil && !frames.IsInstant(*r.GrantedAt) {
+		f.Add(GrantedAtNotF4, frames.DocSpecF4, "/granted_at")
+	}
+	return f.List()
+}
+
+// coversAt says whether the record had been given at t. One without a readable time carries no more than its presence, as
+// the reference takes it.
+func (r ConsentRecord) coversAt(t time.Time) bool {
+	if r.GrantedAt == nil {
+		return true
+	}
+	granted, ok := frames.ParseRFC3339(*r.GrantedAt)
+	return !ok || !t.Before(granted)
+}
