@@ -48,6 +48,8 @@ func findBinaries(ctx context.Context, dir string, major int, a account) (binari
 	for _, dir := range dirs {
 		b, err := inspect(ctx, dir, a)
 		switch {
+		case ctx.Err() != nil:
+			return binaries{}, context.Cause(ctx)
 		case err != nil:
 			refused = append(refused, err.Error())
 		case b.major < oldestMajor:

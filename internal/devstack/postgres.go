@@ -129,8 +129,8 @@ func (p *Postgres) Stop(ctx context.Context) error {
 }
 
 // Kill sends the server a signal and returns when it is gone: SIGKILL is what the kernel does when memory runs out,
-// SIGQUIT is the server's own immediate shutdown. It is there for tests of faults. The data folder stays locked;
-// continue with Restart or Stop.
+// SIGQUIT is the server's own immediate shutdown. It is there for tests of faults, and for signals that end the server
+// only. The data folder stays locked; continue with Restart or Stop.
 func (p *Postgres) Kill(sig syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,8 +38,13 @@ func socketDir(f folder, a account) (string, error) {
 	return "", fmt.Errorf("finding a folder for the server's socket: %w", refused)
 }
 
+// socketFile is where the server puts its socket in dir.
+func socketFile(dir string) string {
+	return filepath.Join(dir, ".s.PGSQL."+serverPort)
+}
+
 func fitsSocket(dir string) bool {
-	return len(filepath.Join(dir, ".s.PGSQL."+serverPort)) <= longestSocket
+	return len(socketFile(dir)) <= longestSocket
 }
 
 // runtimeDirs lists where a socket may live, the best first. /tmp comes last: it is always there and always short.

@@ -3,6 +3,8 @@ package devstack
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"syscall"
 	"time"
 )
@@ -28,9 +30,6 @@ func (p *Postgres) takeOver(waited time.Duration) error {
 	if len(left) == 0 && !mayHold(p.site.folder) {
 		return p.dropPIDFile()
 	}
-	if waited < pollEvery*10 {
-		p.site.say("waiting for the processes of an earlier server to end")
-	}
 	for _, l := range left {
 		if err := l.end(waited); err != nil {
 			return err
@@ -50,6 +49,16 @@ func (l leftover) end(waited time.Duration) error {
 	}
 	if err := syscall.Kill(l.pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("ending process %d of an earlier server: %w", l.pid, err)
+	}
+	return nil
+}
+
+// dropPIDFile removes the lock files of a server that is no more: the cluster's and the socket's.
+func (p *Postgres) dropPIDFile() error {
+	for _, path := range []string{p.site.folder.pidFile(), socketFile(p.socket) + ".lock"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
