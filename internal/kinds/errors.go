@@ -1,0 +1,44 @@
+package kinds
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What the store answers. Adapters wrap driver errors into these at one place; api maps each to one status.
+var (
+	// ErrNotFound: there is no such thing, or the asker may not know of it.
+	ErrNotFound = errors.New("not found")
+	// ErrBusy: the append queue is full; nothing was recorded, the same request may be sent again shortly.
+	ErrBusy = errors.New("the append queue is full")
+	// ErrUnavailable: the store can't be reached; whether an append took effect is unknown, the same request may be sent
+	// again and is recorded at most once.
+	ErrUnavailable = errors.New("the store is not reachable")
+	// ErrReadOnly: the log refuses to sign because its state and memory or an outside checkpoint disagree.
+	ErrReadOnly = errors.New("the log is read-only: its head could not be verified")
+	// ErrTooMuch: the question would read more than one answer may hold.
+	ErrTooMuch = errors.New("the question covers too much for one answer")
+)
+
+// ConflictError refuses a submission because another one holds its key, or a name that it claims.
+type ConflictError struct {
+	Seq   int64  // the entry that holds it
+	Space string // "" for the entry's key, else the claim's space
+}
+
+func (e *ConflictError) Error() string {
+	if e.Space == "" {
+		return fmt.Sprintf("the key is held by entry %d with another content", e.Seq)
+	}
+	return fmt.Sprintf("the %s is held by entry %d with another value", e.Space, e.Seq)
+}
+
+// ErasedError says that the content of an entry was destroyed.
+type ErasedError struct{ Seq int64 }
+
+func (e *ErasedError) Error() string { return fmt.Sprintf("the content of entry %d was erased", e.Seq) }
+
+// TooLargeError refuses a submission by its size.
+type TooLargeError struct{ Limit int64 }
+
+func (e *TooLargeError) Error() string { return fmt.Sprintf("it exceeds %d bytes", e.Limit) }

@@ -1,0 +1,135 @@
+package kinds
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"ledgerd/frames"
+	"ledgerd/internal/strictjson"
+	"ledgerd/receipts/air"
+)
+
+// ReceiptBundle is an AI Interaction Receipt bundle (profile v1), verified when it is received. An invalid one is refused;
+// valid and indeterminate ones are recorded with the verdict, the policy that it was reached under and its time. Context:
+// request_id, optional. The key is receipt_id@digest of the bundle, so that a second bundle of the same receipt with more
+// proofs is an entry of its own.
+var ReceiptBundle = Kind{
+	Name:     "receipt-bundle",
+	PostedBy: []Role{Host},
+	MaxBytes: air.MaxBundleBytes,
+	Tables:   []*Table{&receiptRows},
+	check:    checkReceiptBundle,
+}
+
+var receiptRows = Table{Name: "receipts", Columns: []Column{
+	{Name: "receipt_id", Personal: true}, {Name: "receipt_digest"}, {Name: "request_digest", Personal: true}, {Name: "response_digest", Personal: true},
+	{Name: "endpoint_host"}, {Name: "model_id"}, {Name: "retention_class"}, {Name: "provider"}, {Name: "exchanged_at"},
+	{Name: "witness_mode"}, {Name: "status"}, {Name: "request_id", Personal: true},
+}}
+
+// ReceiptClaim is the space in which a valid receipt reserves its receipt_id for its digest (profile §10, replay).
+const ReceiptClaim = "receipt_id"
+
+// BundleReceiver is what the server records about a bundle: all that a later re-verification must reproduce.
+type BundleReceiver struct {
+	Findings      []frames.Finding `json:"findings"`
+	PolicySeq     *int64           `json:"policy_seq"` // the trust-policy entry in force, null when there was none
+	ReceiptDigest string           `json:"receipt_digest"`
+	Verdict       air.Result       `json:"verdict"`
+	VerifiedAt    string           `json:"verified_at"` // the profile's timestamp form
+}
+
+// ProfileTime is the spelling of an instant in profile v1: UTC, whole seconds.
+const ProfileTime = "2006-01-02T15:04:05Z"
+
+func checkReceiptBundle(s Submission, env Env) (*Accepted, error) {
+	requestID, err := parseBundleContext(s)
+	if err != nil {
+		return nil, err
+	}
+	policy, policySeq, err := env.policyNow()
+	if err != nil {
+		return nil, err
+	}
+	result := air.Verify(s.Artifact, policy)
+	if result.Unreadable() {
+		return nil, unreadable(s, result)
+	}
+	claims, valid := claimsOf(result)
+	if claims == nil {
+		return nil, invalidBundle(s, result)
+	}
+	content, err := canonical(s, BundleReceiver{
+		Findings: []frames.Finding{}, PolicySeq: policySeq, ReceiptDigest: claims.ReceiptDigest,
+		Verdict: result, VerifiedAt: env.Now.UTC().Format(ProfileTime),
+	})
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(content.Artifact)
+	return &Accepted{
+		Key: claims.ReceiptID + "@sha256:" + hex.EncodeToString(sum[:]), Content: content,
+		Claims: []Claim{{Space: ReceiptClaim, Name: claims.ReceiptID, Value: claims.ReceiptDigest, Reserves: valid}},
+		Rows: []Rows{{Table: &receiptRows, Values: [][]any{{
+			claims.ReceiptID, claims.ReceiptDigest, claims.RequestDigest, claims.ResponseDigest, claims.EndpointHost, claims.ModelID,
+			claims.RetentionClass, claims.Provider, claims.Timestamp, string(claims.WitnessMode), string(result.Status), requestID,
+		}}}},
+	}, nil
+}
+
+func parseBundleContext(s Submission) (*string, error) {
+	var requestID *string
+	d := strictjson.NewDecoder(s.context(), strictjson.Closed)
+	d.Object(strictjson.Opt("request_id", func() { requestID = d.OptString() }))
+	if err := finish(d, s.ContextAt); err != nil || requestID == nil {
+		return nil, err
+	}
+	return requestID, CheckKey(s.ContextAt+"/request_id", *requestID)
+}
+
+// policyNow is the policy to verify under at the receiver's time, and the entry that states it; nil without one.
+func (e Env) policyNow() (*air.Policy, *int64, error) {
+	if e.Policy == nil {
+		return nil, nil, nil
+	}
+	p, err := e.Policy.At(e.Now)
+	return p, &e.Policy.Seq, err
+}
+
+// claimsOf is what a bundle that may be recorded says; valid is false when its trust is indeterminate.
+func claimsOf(r air.Result) (claims *air.Claims, valid bool) {
+	if receipt, ok := r.ProviderReceipt(); ok {
+		c := receipt.Claims()
+		return &c, true
+	}
+	if receipt, ok := r.UnverifiedReceipt(); ok {
+		c := receipt.Claims()
+		return &c, false
+	}
+	return nil, false
+}
+
+// unreadable names what makes the bytes no JSON that could be judged. Where the strict parser finds nothing, it is the
+// profile's own demand: one object, nested no deeper than it needs.
+func unreadable(s Submission, r air.Result) error {
+	if r.Errors[0].Rule == air.R002 {
+		return &TooLargeError{Limit: air.MaxBundleBytes}
+	}
+	d := strictjson.NewDecoder(s.Artifact, strictjson.Open)
+	d.Skip()
+	if err := finish(d, s.ArtifactAt); err != nil {
+		return err
+	}
+	return &strictjson.Error{Pointer: s.ArtifactAt, Rule: strictjson.RuleType, Detail: r.Errors[0].Message}
+}
+
+func invalidBundle(s Submission, r air.Result) error {
+	causes := make([]Cause, 0, len(r.Errors))
+	for _, f := range r.Errors {
+		causes = append(causes, Cause{Rule: string(f.Rule), Pointer: s.ArtifactAt + f.Path, Detail: f.Message})
+	}
+	return &Rejection{
+		Code: "receipt-invalid", Pointer: s.ArtifactAt, Causes: causes,
+		Detail: "the bundle breaks rules of the AI Interaction Receipt profile; nothing was recorded",
+	}
+}

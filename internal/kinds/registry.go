@@ -1,0 +1,56 @@
+package kinds
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"ledgerd/frames"
+	"ledgerd/ledger"
+)
+
+// registry is every kind, in the order in which documents list them.
+var registry = [...]*Kind{&UsageReport, &ConsentReceipt, &ReceiptBundle, &TrustPolicyKind}
+
+// All lists the kinds. The slice is the caller's.
+func All() []*Kind { return append([]*Kind(nil), registry[:]...) }
+
+// Lookup finds a kind by name; nil when there is none.
+func Lookup(name string) *Kind {
+	for _, k := range registry {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// VisibleTo says which entries of its tenant a token may read: the auditor all, a host what was posted under the same
+// token, the others the kinds that the registry opens to their role.
+func VisibleTo(role Role, tokenID string) Visibility {
+	if role == Auditor {
+		return Visibility{All: true}
+	}
+	v := Visibility{TokenID: tokenID}
+	for _, k := range registry {
+		if k.MayRead(role) {
+			v.Kinds = append(v.Kinds, k.Name)
+		}
+	}
+	return v
+}
+
+// StoredFindings reads the findings that were recorded with an entry, from its content.
+func StoredFindings(content []byte) ([]frames.Finding, error) {
+	c, err := ledger.ParseContent(content)
+	if err != nil {
+		return nil, err
+	}
+	var r struct {
+		Findings []frames.Finding `json:"findings"`
+	}
+	if err := json.Unmarshal(c.Receiver, &r); err != nil {
+		return nil, fmt.Errorf("reading the stored findings: %w", err)
+	}
+	return r.Findings, nil
+}

@@ -1,0 +1,151 @@
+package kinds
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"ledgerd/internal/strictjson"
+	"ledgerd/ledger"
+	"ledgerd/receipts/air"
+)
+
+// TrustPolicyKind is a tenant's trust policy: whose keys it relies on and who vouched for them. It is never edited; each
+// revision is an entry. The key is the revision number.
+var TrustPolicyKind = Kind{
+	Name:     "trust-policy",
+	PostedBy: []Role{Admin},
+	ReadBy:   []Role{Admin},
+	MaxBytes: 256 << 10,
+	check:    checkTrustPolicy,
+}
+
+// maxPins bounds a policy; each pin is looked up per proof.
+const maxPins = 1024
+
+// TrustPolicyArtifact is the shape of a policy:
+//
+//	{"pins":[{"key_ref","comment","vouched_by"}],"max_future_skew_seconds":0,"issuer_operator":"…"?}
+type TrustPolicyArtifact struct {
+	Pins                 []Pin   `json:"pins"`
+	MaxFutureSkewSeconds uint32  `json:"max_future_skew_seconds"`
+	IssuerOperator       *string `json:"issuer_operator,omitzero"`
+}
+
+// Pin is one key that the tenant relies on.
+type Pin struct {
+	KeyRef    string `json:"key_ref"`
+	Comment   string `json:"comment"`
+	VouchedBy string `json:"vouched_by"`
+}
+
+func checkTrustPolicy(s Submission, env Env) (*Accepted, error) {
+	if err := noContext(s); err != nil {
+		return nil, err
+	}
+	artifact, err := parseTrustPolicy(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := boundPolicy(artifact, s.ArtifactAt); err != nil {
+		return nil, err
+	}
+	policy := TrustPolicy{Fields: artifact.fields()}
+	if _, err := policy.At(env.Now); err != nil {
+		return nil, &Rejection{Code: "trust-policy-refused", Pointer: s.ArtifactAt, Detail: "a key reference, the skew (0 to 86400) or the issuer operator is malformed (AIR-V1-R120)"}
+	}
+	content, err := canonical(s, withFindings(nil))
+	if err != nil {
+		return nil, err
+	}
+	return &Accepted{Key: strconv.FormatInt(env.nextRevision(content.Artifact), 10), Content: content}, nil
+}
+
+// nextRevision is the number of this artifact as a revision: the current one when nothing changes, so that a repeated PUT
+// is a replay, else the next. Two different policies set at once claim one number, and the second is refused.
+func (e Env) nextRevision(artifact []byte) int64 {
+	if e.Policy == nil {
+		return 1
+	}
+	if bytes.Equal(e.Policy.Artifact, artifact) {
+		return e.Policy.Revision
+	}
+	return e.Policy.Revision + 1
+}
+
+func parseTrustPolicy(s Submission) (TrustPolicyArtifact, error) {
+	var a TrustPolicyArtifact
+	d := strictjson.NewDecoder(s.Artifact, strictjson.Closed)
+	d.Object(
+		strictjson.Req("pins", func() {
+			d.Array(func(i int) {
+				if i >= maxPins {
+					d.Fail(strictjson.RuleRange, "a policy has at most 1024 pins")
+				}
+				a.Pins = append(a.Pins, parsePin(d))
+			})
+		}),
+		strictjson.Req("max_future_skew_seconds", func() { a.MaxFutureSkewSeconds = d.Uint32() }),
+		strictjson.Opt("issuer_operator", func() { a.IssuerOperator = d.OptString() }),
+	)
+	return a, finish(d, s.ArtifactAt)
+}
+
+func parsePin(d *strictjson.Decoder) Pin {
+	var p Pin
+	d.Object(
+		strictjson.Req("key_ref", func() { p.KeyRef = d.String() }),
+		strictjson.Req("comment", func() { p.Comment = d.String() }),
+		strictjson.Req("vouched_by", func() { p.VouchedBy = d.String() }),
+	)
+	return p
+}
+
+func boundPolicy(a TrustPolicyArtifact, base string) error {
+	b := bounds{}
+	for i, p := range a.Pins {
+		pin := base + "/pins/" + strconv.Itoa(i)
+		b.id(pin+"/comment", p.Comment)
+		b.name(pin+"/vouched_by", p.VouchedBy)
+	}
+	if a.IssuerOperator != nil {
+		b.name(base+"/issuer_operator", *a.IssuerOperator)
+	}
+	return b.err
+}
+
+func (a TrustPolicyArtifact) fields() air.PolicyFields {
+	f := air.PolicyFields{MaxFutureSkewSeconds: int(a.MaxFutureSkewSeconds)}
+	if a.IssuerOperator != nil {
+		f.IssuerOperator = *a.IssuerOperator
+	}
+	for _, pin := range a.Pins {
+		f.TrustedKeyRefs = append(f.TrustedKeyRefs, pin.KeyRef)
+	}
+	return f
+}
+
+// At is the policy as the verifier takes it, to judge at now (cut to whole seconds). It fails only for a policy that was
+// never checked.
+func (t *TrustPolicy) At(now time.Time) (*air.Policy, error) {
+	f := t.Fields
+	f.VerifiedAt = now.UTC().Truncate(time.Second)
+	return air.NewPolicy(f)
+}
+
+// ReadTrustPolicy reads a recorded policy from its entry's content and key.
+func ReadTrustPolicy(seq int64, key string, content []byte) (*TrustPolicy, error) {
+	c, err := ledger.ParseContent(content)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := strconv.ParseInt(key, 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	a, err := parseTrustPolicy(Submission{Artifact: c.Artifact})
+	if err != nil {
+		return nil, err
+	}
+	return &TrustPolicy{Seq: seq, Revision: revision, Fields: a.fields(), Artifact: c.Artifact}, nil
+}

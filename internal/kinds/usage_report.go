@@ -1,0 +1,167 @@
+package kinds
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"ledgerd/internal/strictjson"
+	"ledgerd/metering"
+)
+
+// UsageReport is one request's usage report (context-reuse §2). Context: request_id, turn_id, customer_id. The key is the
+// request_id on every route, so that a report that comes by two of them is one entry.
+var UsageReport = Kind{
+	Name:     "usage-report",
+	PostedBy: []Role{Host},
+	ReadBy:   []Role{Billing},
+	MaxBytes: 1 << 20,
+	Tables:   []*Table{&usageLines},
+	check:    checkUsageReport,
+}
+
+var usageLines = Table{Name: "usage_lines", Columns: []Column{
+	{Name: "line"}, {Name: "request_id"}, {Name: "turn_id", Personal: true}, {Name: "customer_id", Personal: true},
+	{Name: "provider_id"}, {Name: "as_of"}, {Name: "frames_served"}, {Name: "frames_rejected"}, {Name: "tokens"},
+	{Name: "frame_providers", Personal: true}, {Name: "frame_ids", Personal: true}, {Name: "frame_digests", Personal: true},
+	{Name: "frame_tokens"},
+}}
+
+type usageContext struct{ requestID, turnID, customerID string }
+
+func checkUsageReport(s Submission, env Env) (*Accepted, error) {
+	ctx, err := parseUsageContext(s)
+	if err != nil {
+		return nil, err
+	}
+	d := strictjson.NewDecoder(s.Artifact, strictjson.Open)
+	report := metering.DecodeUsageReport(d)
+	if err := finish(d, s.ArtifactAt); err != nil {
+		return nil, err
+	}
+	asOf, err := checkReport(report, s.ArtifactAt, env.Now)
+	if err != nil {
+		return nil, err
+	}
+	verified, err := metering.Verify(report)
+	if err != nil {
+		return nil, inconsistent(err, s.ArtifactAt)
+	}
+	rows, err := usageRows(ctx, verified, asOf)
+	if err != nil {
+		return nil, err
+	}
+	findings := metering.Findings(report)
+	content, err := canonical(s, withFindings(findings))
+	if err != nil {
+		return nil, err
+	}
+	return &Accepted{Key: ctx.requestID, Content: content, Findings: findings, Rows: rows}, nil
+}
+
+func parseUsageContext(s Submission) (usageContext, error) {
+	var c usageContext
+	d := strictjson.NewDecoder(s.context(), strictjson.Closed)
+	d.Object(
+		strictjson.Req("request_id", func() { c.requestID = d.String() }),
+		strictjson.Req("turn_id", func() { c.turnID = d.String() }),
+		strictjson.Req("customer_id", func() { c.customerID = d.String() }),
+	)
+	if err := finish(d, s.ContextAt); err != nil {
+		return c, err
+	}
+	if err := CheckKey(s.ContextAt+"/request_id", c.requestID); err != nil {
+		return c, err
+	}
+	b := bounds{}
+	b.name(s.ContextAt+"/turn_id", c.turnID)
+	b.name(s.ContextAt+"/customer_id", c.customerID)
+	return c, b.err
+}
+
+// checkReport applies the ledger's own rules, which the protocol does not have: bounded identifiers, an as_of near now.
+func checkReport(r metering.UsageReport, base string, now time.Time) (time.Time, error) {
+	b := bounds{}
+	for i, p := range r.Providers {
+		row := base + "/providers/" + strconv.Itoa(i)
+		b.id(row+"/provider_id", p.ProviderID)
+		for j, f := range p.ServedFrames {
+			frame := row + "/served_frames/" + strconv.Itoa(j) + "/frame"
+			b.id(frame+"/provider_id", f.Frame.ProviderID)
+			b.id(frame+"/frame_id", f.Frame.FrameID)
+			digest, _ := f.Frame.ContentDigest.Value()
+			b.id(frame+"/content_digest", digest)
+		}
+	}
+	if b.err != nil {
+		return time.Time{}, b.err
+	}
+	asOf, err := metering.CheckAsOf(r, now)
+	var e *metering.AsOfError
+	if errors.As(err, &e) {
+		return time.Time{}, &Rejection{Code: "as-of-not-acceptable", Pointer: base + e.Pointer(), Detail: e.Problem}
+	}
+	return asOf, err
+}
+
+func inconsistent(err error, base string) error {
+	var e *metering.InconsistentError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &Rejection{
+		Code: "usage-inconsistent", Pointer: base + e.Pointer(),
+		Detail: "the " + string(e.Identity) + " identity does not hold (context-reuse UR1): declared " +
+			strconv.FormatUint(e.Declared, 10) + ", summed " + e.Summed.String(),
+		Causes: []Cause{{Rule: string(e.Identity), Pointer: base + e.Pointer(), Detail: "declared and summed differ"}},
+	}
+}
+
+// usageRows makes one row per provider, in canonical order of providers so that the projection depends on nothing else.
+func usageRows(c usageContext, v metering.Verified, asOf time.Time) ([]Rows, error) {
+	events, err := metering.Events(v)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(events, func(a, b metering.Event) int { return cmp.Compare(a.ProviderID, b.ProviderID) })
+	rows := Rows{Table: &usageLines}
+	for i, e := range events {
+		f := splitFrames(e)
+		rows.Values = append(rows.Values, []any{
+			int32(i), c.requestID, c.turnID, c.customerID, e.ProviderID, asOf, e.FramesServed, e.FramesRejected, e.Tokens,
+			f.providers, f.ids, f.digests, f.tokens,
+		})
+	}
+	return []Rows{rows}, nil
+}
+
+// frameColumns are the frames of one event as parallel arrays; providers is nil when all frames name the event's own.
+type frameColumns struct {
+	providers []string
+	ids       []string
+	digests   []*string
+	tokens    []int64
+}
+
+func splitFrames(e metering.Event) frameColumns {
+	c := frameColumns{ids: []string{}, digests: []*string{}, tokens: []int64{}}
+	foreign := false
+	providers := make([]string, 0, len(e.Frames))
+	for _, f := range e.Frames {
+		providers = append(providers, f.Frame.ProviderID)
+		foreign = foreign || f.Frame.ProviderID != e.ProviderID
+		c.ids = append(c.ids, f.Frame.FrameID)
+		var digest *string
+		if v, ok := f.Frame.ContentDigest.Value(); ok {
+			digest = &v
+		}
+		c.digests = append(c.digests, digest)
+		c.tokens = append(c.tokens, int64(f.TokenCost))
+	}
+	if foreign {
+		c.providers = providers
+	}
+	return c
+}

@@ -1,0 +1,228 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
+)
+
+// Appender is the one way into the log. Concurrent requests share transactions: it takes what is queued, without waiting
+// for more, and commits it as one batch. It owns one connection. Several appenders, in one process or many, may work on
+// one database; the head row fences them.
+type Appender struct {
+	store *Store
+	keys  Keys
+	log   *slog.Logger
+	now   func() time.Time
+	queue *queue
+	stop  context.CancelFunc
+	ended chan struct{}
+
+	secrets sync.Map // tenant → its key secret; a tenant's never changes
+
+	// Used by the loop only.
+	conn     *pgx.Conn
+	targets  map[string]*copyBuffer
+	frontier ledger.Frontier
+	root     tlog.Hash // of frontier
+	loaded   bool      // frontier and root were read from the database
+	stored   time.Time // when a checkpoint was last kept in ledger.checkpoints
+}
+
+// AppenderOptions are an Appender's parts.
+type AppenderOptions struct {
+	Store *Store
+	Keys  Keys
+	Log   *slog.Logger
+	Now   func() time.Time // the server's clock
+}
+
+// StartAppender starts the loop. Close ends it.
+func StartAppender(o AppenderOptions) *Appender {
+	ctx, stop := context.WithCancel(context.Background())
+	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), stop: stop, ended: make(chan struct{})}
+	go a.loop(ctx)
+	return a
+}
+
+// Close takes no more requests, commits what is queued, and returns when that is done or ctx ends.
+func (a *Appender) Close(ctx context.Context) error {
+	a.queue.close()
+	defer a.stop()
+	select {
+	case <-a.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("draining the append queue: %w", ctx.Err())
+	}
+}
+
+// Depth is the number of requests that wait in the queue.
+func (a *Appender) Depth() int { return a.queue.len() }
+
+// Append records an accepted submission and returns when it is committed under a signed checkpoint. It is idempotent by
+// the entry's key. Errors: *kinds.ConflictError, *kinds.ErasedError, *kinds.Rejection, kinds.ErrBusy, kinds.ErrReadOnly; on
+// kinds.ErrUnavailable or ctx's error the outcome is unknown, and appending the same again finds out.
+func (a *Appender) Append(ctx context.Context, who kinds.Poster, acc *kinds.Accepted) (kinds.Recorded, error) {
+	secret, err := a.keySecret(ctx, who.Tenant, acc)
+	if err != nil {
+		return kinds.Recorded{}, err
+	}
+	p, err := newPending(who, acc, secret)
+	if err != nil {
+		return kinds.Recorded{}, err
+	}
+	if err := a.queue.put(p); err != nil {
+		return kinds.Recorded{}, err
+	}
+	select {
+	case <-p.done:
+		return p.result, p.err
+	case <-ctx.Done():
+		p.abandon() // if a batch has it already it may be recorded; the caller was told nothing
+		return kinds.Recorded{}, ctx.Err()
+	}
+}
+
+func (a *Appender) keySecret(ctx context.Context, tenant string, acc *kinds.Accepted) ([]byte, error) {
+	if acc.Key != "" {
+		return nil, nil
+	}
+	if secret, ok := a.secrets.Load(tenant); ok {
+		return secret.([]byte), nil
+	}
+	secret, err := a.store.keySecret(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	a.secrets.Store(tenant, secret)
+	return secret, nil
+}
+
+// batchTimeout bounds one attempt at one batch, waiting for the head included.
+const batchTimeout = 15 * time.Second
+
+func (a *Appender) loop(ctx context.Context) {
+	defer close(a.ended)
+	defer a.disconnect()
+	for !a.queue.drained() {
+		select {
+		case <-ctx.Done():
+			a.refuseRest()
+			return
+		case <-a.queue.ready:
+		}
+		if batch := a.queue.take(); len(batch) > 0 {
+			a.record(ctx, batch)
+		}
+	}
+}
+
+// refuseRest answers what is left when the loop was told not to drain.
+func (a *Appender) refuseRest() {
+	a.queue.close()
+	for batch := a.queue.take(); len(batch) > 0; batch = a.queue.take() {
+		for _, p := range batch {
+			p.answer(kinds.Recorded{}, kinds.ErrUnavailable)
+		}
+	}
+}
+
+// record commits a batch. When that fails for a reason that may lie in one request, each is tried alone, so that only the
+// culprit fails. When the outcome is unknown the same batch is run again: the key look-up under the lock finds what an
+// unanswered COMMIT did record.
+func (a *Appender) record(ctx context.Context, batch []*pending) {
+	err := a.try(ctx, batch)
+	if errors.Is(err, kinds.ErrUnavailable) && ctx.Err() == nil {
+		a.log.Warn("append: outcome unknown, running the batch again", "entries", len(batch), "error", err)
+		err = a.try(ctx, batch)
+	}
+	switch {
+	case err == nil:
+	case len(batch) > 1 && !errors.Is(err, kinds.ErrUnavailable) && !errors.Is(err, kinds.ErrReadOnly):
+		a.log.Warn("append: a batch was refused, trying each entry alone", "entries", len(batch), "error", err)
+		for _, p := range batch {
+			a.record(ctx, []*pending{p})
+		}
+	default:
+		a.log.Error("append: failed", "entries", len(batch), "error", err)
+		for _, p := range batch {
+			p.answer(kinds.Recorded{}, err)
+		}
+	}
+}
+
+// try runs one transaction. On success every request of the batch has its answer; on an error none has.
+func (a *Appender) try(ctx context.Context, batch []*pending) error {
+	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
+	defer cancel()
+	if err := a.connect(ctx); err != nil {
+		return err
+	}
+	err := a.commit(ctx, batch)
+	if err == nil {
+		return nil
+	}
+	// Whatever the transaction left behind, a closed connection rolls it back. Memory is only ahead of the database if
+	// commit said so, and it says so last.
+	a.disconnect()
+	return err
+}
+
+func (a *Appender) connect(ctx context.Context) error {
+	if a.conn != nil && !a.conn.IsClosed() {
+		return nil
+	}
+	conn, err := pgx.ConnectConfig(ctx, a.store.pool.Config().ConnConfig)
+	if err != nil {
+		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
+	}
+	targets := map[string]*copyBuffer{}
+	for table, columns := range appendTables() {
+		target, err := newCopyTarget(ctx, conn, table, columns)
+		if err != nil {
+			conn.Close(ctx)
+			return unavailable(err)
+		}
+		targets[table] = &copyBuffer{target: target, types: conn.TypeMap()}
+	}
+	a.conn, a.targets, a.loaded = conn, targets, false
+	return nil
+}
+
+func (a *Appender) disconnect() {
+	if a.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	a.conn.Close(ctx)
+	a.conn, a.loaded = nil, false
+}
+
+// appendTables are the tables that a batch may fill, with their columns in the order in which rows are given.
+func appendTables() map[string][]string {
+	tables := map[string][]string{
+		"entries":     {"seq", "recorded_at", "tenant", "kind", "key", "token_id", "meta", "meta_salt", "envelope", "leaf_hash"},
+		"contents":    {"seq", "content", "content_salt"},
+		"keys":        {"key_hash", "seq"},
+		"claims":      {"tenant", "space", "name", "value", "seq"},
+		"tiles":       {"incarnation", "level", "index", "root", "hashes"},
+		"checkpoints": {"incarnation", "size", "signed_at", "checkpoint"},
+	}
+	for _, k := range kinds.All() {
+		for _, t := range k.Tables {
+			tables[t.Name] = columnsOf(t)
+		}
+	}
+	return tables
+}

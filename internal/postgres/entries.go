@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
+)
+
+const entryColumns = `e.seq, e.recorded_at, e.meta, e.meta_salt, e.envelope, e.leaf_hash, c.content, c.content_salt`
+
+func scanEntry(row pgx.CollectableRow) (ledger.Entry, error) {
+	var e ledger.Entry
+	var metaSalt, leaf, contentSalt []byte
+	err := row.Scan(&e.Seq, &e.RecordedAt, &e.MetaBytes, &metaSalt, &e.Envelope, &leaf, &e.Content, &contentSalt)
+	if err != nil {
+		return e, err
+	}
+	e.RecordedAt = e.RecordedAt.UTC()
+	e.MetaSalt, e.LeafHash = ledger.Salt(metaSalt), tlog.Hash(leaf)
+	if contentSalt != nil {
+		e.ContentSalt = ledger.Salt(contentSalt)
+	}
+	e.Meta, err = ledger.ParseMeta(e.MetaBytes)
+	return e, err
+}
+
+// Entry reads one entry of a tenant. ErrNotFound when there is none or the asker may not see it.
+func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, seq int64) (ledger.Entry, error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq) WHERE e.seq = $2 AND e.tenant = $1`, tenant, seq)
+	if err != nil {
+		return ledger.Entry{}, unavailable(err)
+	}
+	e, err := pgx.CollectExactlyOneRow(rows, scanEntry)
+	if err != nil {
+		return ledger.Entry{}, unavailable(err)
+	}
+	if !see.Sees(e.Meta.Kind, e.Meta.Actor.TokenID) {
+		return ledger.Entry{}, kinds.ErrNotFound
+	}
+	return e, nil
+}
+
+// EntryQuery selects entries by what the log proves of them. Times are recorded times, half-open.
+type EntryQuery struct {
+	Kind  string // "" for all
+	Key   string // "" for all
+	From  *time.Time
+	To    *time.Time
+	After int64 // seq of the last entry seen, -1 to begin
+	Size  int64 // entries from this seq on are left out, so that pages are of one tree
+	Limit int
+}
+
+// Entries lists a tenant's entries in order of seq, at most q.Limit of them. next is where to go on, or -1 at the end. An
+// asker that sees only some entries may get short pages, even empty ones, before the end: a page reads a bounded number.
+func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility, q EntryQuery) (list []ledger.Entry, next int64, err error) {
+	seqs, err := s.entrySeqs(ctx, tenant, q)
+	if err != nil || len(seqs) == 0 {
+		return nil, -1, err
+	}
+	rows, err := s.pool.Query(ctx, `
+		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq) WHERE e.seq = ANY($1) ORDER BY e.seq`, seqs)
+	if err != nil {
+		return nil, -1, unavailable(err)
+	}
+	all, err := pgx.CollectRows(rows, scanEntry)
+	if err != nil {
+		return nil, -1, unavailable(err)
+	}
+	for _, e := range all {
+		if see.Sees(e.Meta.Kind, e.Meta.Actor.TokenID) {
+			list = append(list, e)
+		}
+	}
+	next = -1
+	if len(seqs) == q.Limit {
+		next = seqs[len(seqs)-1]
+	}
+	return list, next, nil
+}
+
+// entrySeqs finds the seqs of one page. Each kind is a range of one index; the ranges are merged by seq.
+func (s *Store) entrySeqs(ctx context.Context, tenant string, q EntryQuery) ([]int64, error) {
+	names := []string{q.Kind}
+	if q.Kind == "" {
+		names = names[:0]
+		for _, k := range kinds.All() {
+			names = append(names, k.Name)
+		}
+	}
+	if q.Key != "" {
+		return s.seqsByKey(ctx, tenant, names, q)
+	}
+	rows, err := s.pool.Query(ctx, `
+		WITH bound AS MATERIALIZED (
+			SELECT greatest($3::bigint + 1, CASE WHEN $4::timestamptz IS NULL THEN 0 ELSE ledger.seq_at($4) END) AS low,
+			       least($6::bigint, CASE WHEN $5::timestamptz IS NULL THEN $6::bigint ELSE ledger.seq_at($5) END) AS high)
+		SELECT found.seq FROM bound, unnest($2::text[]) AS k(kind) CROSS JOIN LATERAL (
+			SELECT e.seq FROM ledger.entries e
+			WHERE e.tenant = $1 AND e.kind = k.kind AND e.seq >= bound.low AND e.seq < bound.high
+			ORDER BY e.seq LIMIT $7) found
+		ORDER BY found.seq LIMIT $7`, tenant, names, q.After, q.From, q.To, q.Size, q.Limit)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	seqs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	return seqs, unavailable(err)
+}
+
+// seqsByKey looks a key up in each kind: a key names at most one entry of a kind.
+func (s *Store) seqsByKey(ctx context.Context, tenant string, names []string, q EntryQuery) ([]int64, error) {
+	hashes := make([][16]byte, 0, len(names))
+	for _, kind := range names {
+		hashes = append(hashes, keyHash(tenant, kind, q.Key))
+	}
+	rows, err := s.pool.Query(ctx, `
+		SELECT e.seq FROM ledger.keys k JOIN ledger.entries e USING (seq)
+		WHERE k.key_hash = ANY($1) AND e.tenant = $2 AND e.key = $3 AND e.seq > $4 AND e.seq < $5
+		  AND ($6::timestamptz IS NULL OR e.recorded_at >= $6) AND ($7::timestamptz IS NULL OR e.recorded_at < $7)
+		ORDER BY e.seq LIMIT $8`, hashes, tenant, q.Key, q.After, q.Size, q.From, q.To, q.Limit)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	seqs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	return seqs, unavailable(err)
+}
+
+// TrustPolicy is the tenant's newest trust policy, nil when it never set one.
+func (s *Store) TrustPolicy(ctx context.Context, tenant string) (*kinds.TrustPolicy, error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq)
+		WHERE e.tenant = $1 AND e.kind = $2 ORDER BY e.seq DESC LIMIT 1`, tenant, kinds.TrustPolicyKind.Name)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	entries, err := pgx.CollectRows(rows, scanEntry)
+	if err != nil || len(entries) == 0 {
+		return nil, unavailable(err)
+	}
+	return kinds.ReadTrustPolicy(entries[0].Seq, entries[0].Meta.Key, entries[0].Content)
+}

@@ -1,0 +1,145 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
+)
+
+// Head is the newest committed state of the log.
+type Head struct {
+	Incarnation int
+	Origin      string
+	Base        int64 // seq of leaf 0; 0 but for a log that was opened after a restore
+	Size        int64 // leaves
+	Root        tlog.Hash
+	RecordedAt  time.Time // of the newest entry
+	Checkpoint  string    // signed note
+}
+
+// Next is the seq that the next entry gets.
+func (h Head) Next() int64 { return h.Base + h.Size }
+
+const headColumns = `incarnation, origin, base, size, root, recorded_at, checkpoint`
+
+func scanHead(row pgx.Row) (Head, error) {
+	var h Head
+	var root []byte
+	if err := row.Scan(&h.Incarnation, &h.Origin, &h.Base, &h.Size, &root, &h.RecordedAt, &h.Checkpoint); err != nil {
+		return Head{}, err
+	}
+	h.Root = tlog.Hash(root)
+	h.RecordedAt = h.RecordedAt.UTC()
+	return h, nil
+}
+
+// Head reads the head. ErrNotFound before the log was made.
+func (s *Store) Head(ctx context.Context) (Head, error) {
+	h, err := scanHead(s.pool.QueryRow(ctx, `SELECT `+headColumns+` FROM ledger.head`))
+	return h, unavailable(err)
+}
+
+// Keys is what signs and verifies a log's checkpoints.
+type Keys struct {
+	Signer   note.Signer
+	Verifier note.Verifier
+}
+
+// ErrOrigin says that a key is of another log than the database holds.
+var ErrOrigin = errors.New("the signing key's name is not the origin of the log in this database")
+
+// MakeLog writes the first head, the signed empty tree, if there is none, and otherwise demands that the log that is there
+// is the key's own. now is the server's clock.
+func (s *Store) MakeLog(ctx context.Context, keys Keys, now time.Time) (Head, error) {
+	empty := ledger.Checkpoint{Origin: keys.Signer.Name(), Root: ledger.Frontier{}.Root()}
+	signed, err := empty.Sign(keys.Signer)
+	if err != nil {
+		return Head{}, err
+	}
+	_, err = s.pool.Exec(ctx, `
+		INSERT INTO ledger.head (origin, size, root, recorded_at, checkpoint) VALUES ($1, 0, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		empty.Origin, empty.Root[:], now.UTC().Truncate(time.Microsecond), string(signed))
+	if err != nil {
+		return Head{}, fmt.Errorf("making the log: %w", unavailable(err))
+	}
+	head, err := s.Head(ctx)
+	if err != nil {
+		return Head{}, err
+	}
+	if head.Origin != keys.Signer.Name() {
+		return Head{}, fmt.Errorf("%w (the log is %q)", ErrOrigin, head.Origin)
+	}
+	return head, verifyHead(head, keys.Verifier)
+}
+
+// verifyHead checks the head's own checkpoint: signed by the log's key, over just this size and root.
+func verifyHead(h Head, v note.Verifier) error {
+	signed, err := ledger.OpenCheckpoint([]byte(h.Checkpoint), h.Origin, v)
+	if err != nil {
+		return fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
+	}
+	if c := signed.Checkpoint(); c.Size != h.Size || c.Root != h.Root {
+		return fmt.Errorf("%w: the head row and its checkpoint differ", kinds.ErrReadOnly)
+	}
+	return nil
+}
+
+// querier is what reads take: the pool, a connection or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// loadFrontier rebuilds the right edge of the tree from stored tile roots and the newest leaves, and proves it against the
+// head's root. It reads at most 255 short rows a level.
+func loadFrontier(ctx context.Context, q querier, h Head) (ledger.Frontier, error) {
+	var levels [][]tlog.Hash
+	for level, rest := 0, h.Size; rest > 0; level, rest = level+1, rest/ledger.TileWidth {
+		hashes, err := partialTile(ctx, q, h, level, rest)
+		if err != nil {
+			return ledger.Frontier{}, err
+		}
+		levels = append(levels, hashes)
+	}
+	f, err := ledger.NewFrontier(h.Size, levels)
+	if err != nil {
+		return ledger.Frontier{}, fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
+	}
+	if f.Root() != h.Root {
+		return ledger.Frontier{}, fmt.Errorf("%w: stored tiles and leaves do not give the head's root", kinds.ErrReadOnly)
+	}
+	return f, nil
+}
+
+// partialTile reads the hashes of a level's newest tile; count is the number of hashes on that whole level.
+func partialTile(ctx context.Context, q querier, h Head, level int, count int64) ([]tlog.Hash, error) {
+	from := count - count%ledger.TileWidth
+	if level == 0 {
+		return hashRows(ctx, q, `SELECT leaf_hash FROM ledger.entries WHERE seq >= $1 AND seq < $2 ORDER BY seq`, h.Base+from, h.Base+count)
+	}
+	return hashRows(ctx, q, `SELECT root FROM ledger.tiles WHERE incarnation = $3 AND level = $4 AND index >= $1 AND index < $2 ORDER BY index`,
+		from, count, h.Incarnation, level-1)
+}
+
+func hashRows(ctx context.Context, q querier, sql string, args ...any) ([]tlog.Hash, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	hashes, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (tlog.Hash, error) {
+		var b []byte
+		if err := row.Scan(&b); err != nil {
+			return tlog.Hash{}, err
+		}
+		return tlog.Hash(b), nil
+	})
+	return hashes, unavailable(err)
+}

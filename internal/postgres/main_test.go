@@ -1,0 +1,9 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"ledgerd/internal/devstack/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }

@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"ledgerd/internal/kinds"
+)
+
+// Store reads the ledger and keeps the operational tables. It is safe for concurrent use.
+type Store struct {
+	pool *pgxpool.Pool
+}
+
+// Limits of the service's sessions. A session that stops while it holds the head must not stop the others for longer
+// (spec "Append transaction" 5); transaction_timeout would be the better one but needs Postgres 17.
+var sessionParameters = map[string]string{
+	"application_name":                    "ledgerd",
+	"timezone":                            "UTC",
+	"lock_timeout":                        "2s",
+	"idle_in_transaction_session_timeout": "3s",
+	"statement_timeout":                   "30s",
+	"search_path":                         "pg_catalog",
+}
+
+// Open connects as the service role and refuses a login that could change what it must only append to.
+func Open(ctx context.Context, url string) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the database URL is malformed (its text is not shown, it may hold a password)")
+	}
+	for k, v := range sessionParameters {
+		cfg.ConnConfig.RuntimeParams[k] = v
+	}
+	cfg.ConnConfig.ConnectTimeout = 5 * time.Second
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connecting to Postgres: %w", err)
+	}
+	s := &Store{pool: pool}
+	if err := s.checkLogin(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close ends all connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping says whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return unavailable(s.pool.Ping(ctx)) }
+
+// ErrPrivileged says that a login may do more than append.
+var ErrPrivileged = errors.New("the database login is too powerful for the service")
+
+// checkLogin proves least privilege: not a superuser, no role above the service, no right to change an append-only table.
+func (s *Store) checkLogin(ctx context.Context) error {
+	var super, owner, change bool
+	err := s.pool.QueryRow(ctx, `
+		SELECT r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolbypassrls OR r.rolreplication,
+		       EXISTS (SELECT 1 FROM pg_namespace n WHERE n.nspname IN ('ledger', 'work')
+		               AND (pg_has_role(current_user, n.nspowner, 'MEMBER') OR has_schema_privilege(n.oid, 'CREATE'))),
+		       EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		               WHERE n.nspname = 'ledger' AND c.relkind IN ('r', 'p')
+		               AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE, TRIGGER, REFERENCES'))
+		FROM pg_roles r WHERE r.rolname = current_user`).Scan(&super, &owner, &change)
+	switch {
+	case err != nil:
+		return fmt.Errorf("checking the database login: %w", unavailable(err))
+	case super:
+		return fmt.Errorf("%w: it is a superuser or may manage roles or databases; use the service role (ledger_svc)", ErrPrivileged)
+	case owner:
+		return fmt.Errorf("%w: it owns the schema or may create in it; use the service role (ledger_svc), and the owner only for `ledgerd migrate`", ErrPrivileged)
+	case change:
+		return fmt.Errorf("%w: it may update, delete or truncate append-only tables", ErrPrivileged)
+	}
+	return nil
+}
+
+// unavailable turns a driver error into a domain error where the domain has one. A nil error stays nil.
+func unavailable(err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return kinds.ErrNotFound
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case !errors.As(err, &pg), pg.Code[:2] == "08", pg.Code[:2] == "57", pg.Code[:2] == "53", pg.Code == "55P03":
+		// Not an answer of the server (connection lost or refused), or one about its own state: shutting down, out of
+		// resources, lock not to be had in time.
+		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
+	}
+	return err
+}
