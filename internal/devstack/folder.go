@@ -54,11 +54,11 @@ func openFolder(dir string) (folder, error) {
 	if err := makeFolder(abs); err != nil {
 		return "", fmt.Errorf("creating the data folder: %w", err)
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	resolved, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return "", err
 	}
-	return folder(real), nil
+	return folder(resolved), nil
 }
 
 // makeFolder creates a missing folder. One that exists keeps its mode: it is the user's choice.

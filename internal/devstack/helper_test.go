@@ -33,7 +33,9 @@ func help(dir string) {
 		os.Exit(1)
 	}
 	os.Stdout.WriteString(helperReady + "\n")
-	io.Copy(io.Discard, os.Stdin)
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		os.Exit(1)
+	}
 	os.Exit(0)
 }
 
