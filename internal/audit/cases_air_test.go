@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 )
 
-
 func airCorpus(valid, invalid string) fstest.MapFS {
 	src := `{"valid_vectors":[` + valid + `],"invalid_vectors":[` + invalid + `]}`
 	return fstest.MapFS{airVectors: {Data: []byte(src)}}
