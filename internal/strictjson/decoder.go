@@ -1,0 +1,107 @@
+package strictjson
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type step struct {
+	name  string
+	index int // used when name is ""
+}
+
+// Decoder reads one JSON document from a byte slice. It is not safe for concurrent use.
+type Decoder struct {
+	src     []byte
+	dec     *jsontext.Decoder
+	mode    Mode
+	path    []step
+	err     *Error
+	unknown []string
+	number  *Error
+}
+
+// NewDecoder reads src, which must not change while the Decoder is used.
+func NewDecoder(src []byte, mode Mode) *Decoder {
+	return &Decoder{src: src, dec: jsontext.NewDecoder(bytes.NewBuffer(src)), mode: mode}
+}
+
+// Parse reads all of src with read. On an error, always an *Error, the value is T's zero.
+func Parse[T any](src []byte, mode Mode, read func(*Decoder) T) (T, error) {
+	d := NewDecoder(src, mode)
+	v := read(d)
+	if err := d.Finish(); err != nil {
+		var zero T
+		return zero, err
+	}
+	return v, nil
+}
+
+// Finish demands that nothing but white space follows and returns the first error, always an *Error.
+func (d *Decoder) Finish() error {
+	if d.err == nil {
+		if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
+			d.path = d.path[:0]
+			d.Fail(RuleTrailing, "something follows the JSON value")
+		}
+	}
+	if d.err != nil {
+		return d.err
+	}
+	return nil
+}
+
+// Failed says whether an error has occurred, for readers that would otherwise interpret a zero value.
+func (d *Decoder) Failed() bool { return d.err != nil }
+
+// UnknownAt lists the objects (JSON pointers, each once, ordered by their first unknown member) that had unknown members
+// in Open mode.
+func (d *Decoder) UnknownAt() []string { return d.unknown }
+
+// NotRepresentable is the first number, in a known or an unknown member, that RFC 8785 can't carry exactly, or nil.
+func (d *Decoder) NotRepresentable() *Error { return d.number }
+
+// Fail records a broken rule at the current place, unless an earlier one was recorded. The detail must be a fixed text.
+func (d *Decoder) Fail(rule Rule, detail string) {
+	if d.err == nil {
+		d.err = &Error{Pointer: d.Pointer(), Rule: rule, Detail: detail}
+	}
+}
+
+// Pointer is the place that is being read, as a JSON pointer of known names and indexes.
+func (d *Decoder) Pointer() string {
+	var b strings.Builder
+	for _, s := range d.path {
+		b.WriteByte('/')
+		if s.name == "" {
+			b.WriteString(strconv.Itoa(s.index))
+			continue
+		}
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(s.name))
+	}
+	return b.String()
+}
+
+// In reads with another mode: a closed wrapper around an open artifact.
+func (d *Decoder) In(mode Mode, read func()) {
+	before := d.mode
+	d.mode = mode
+	read()
+	d.mode = before
+}
+
+// Artifact reads an embedded artifact in Open mode and returns the places of its unknown members as UnknownAt does, but
+// relative to the artifact, so that what is said about it does not depend on the document around it.
+func (d *Decoder) Artifact(read func()) (unknownAt []string) {
+	base, before := d.Pointer(), len(d.unknown)
+	d.In(Open, read)
+	for _, at := range d.unknown[before:] {
+		unknownAt = append(unknownAt, strings.TrimPrefix(at, base))
+	}
+	return unknownAt
+}

@@ -1,0 +1,89 @@
+package strictjson
+
+import "strconv"
+
+// String reads a string.
+func (d *Decoder) String() string {
+	if !d.next('"', "a string is required") {
+		return ""
+	}
+	tok, ok := d.token()
+	if !ok {
+		return ""
+	}
+	return tok.String()
+}
+
+// OptString reads a string or null; null is nil, as absence is.
+func (d *Decoder) OptString() *string {
+	if d.Null() {
+		return nil
+	}
+	s := d.String()
+	if d.err != nil {
+		return nil
+	}
+	return &s
+}
+
+// Null consumes a null if there is one, for members where null means absent.
+func (d *Decoder) Null() bool {
+	if d.err != nil || d.dec.PeekKind() != 'n' {
+		return false
+	}
+	_, ok := d.token()
+	return ok
+}
+
+// Bool reads true or false.
+func (d *Decoder) Bool() bool {
+	if d.err != nil {
+		return false
+	}
+	kind := d.dec.PeekKind()
+	if kind != 't' && kind != 'f' {
+		d.next('t', "a boolean is required")
+		return false
+	}
+	_, ok := d.token()
+	return ok && kind == 't'
+}
+
+// Uint32 reads an integer literal from 0 to 2^32−1.
+func (d *Decoder) Uint32() uint32 { return uint32(d.unsigned(32)) }
+
+// Uint64 reads an integer literal from 0 to 2^64−1. Above MaxInteger it also sets NotRepresentable.
+func (d *Decoder) Uint64() uint64 { return d.unsigned(64) }
+
+func (d *Decoder) unsigned(bits int) uint64 {
+	if !d.next('0', "an integer is required") {
+		return 0
+	}
+	raw, err := d.dec.ReadValue()
+	if err != nil {
+		d.syntax(err)
+		return 0
+	}
+	if !isUnsignedLiteral(raw) {
+		d.Fail(RuleInteger, "a non-negative integer literal is required (no sign, fraction or exponent)")
+		return 0
+	}
+	v, err := strconv.ParseUint(string(raw), 10, bits)
+	if err != nil {
+		d.Fail(RuleRange, "the integer exceeds "+strconv.Itoa(bits)+" bits")
+		return 0
+	}
+	if v > MaxInteger {
+		d.notRepresentable()
+	}
+	return v
+}
+
+func isUnsignedLiteral(raw []byte) bool {
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(raw) > 0
+}
