@@ -8,13 +8,13 @@
 //
 //	{"provider_id":"wiki","frame_id":"a","content_digest":"sha256:6e73…"}
 //
-// content_digest is opaque and may be absent or null, which is another identity than "" and can't be verified (D4). The
+// content_digest is opaque and may be absent or null, which is another identity than "" and can't be verified (context-reuse D4). The
 // canonical order compares provider_id, then frame_id, then content_digest, absent first, by UTF-8 bytes.
 //
 // # Composition
 //
 // Compose renders a set of frames so that an unchanged set gives unchanged bytes, whatever its scores, costs and arrival
-// order (D2, D3). A frame a of provider wiki, of kind doc, with citation label "a p. 1" and content "See <frame>." becomes
+// order (context-reuse D2, D3). A frame a of provider wiki, of kind doc, with citation label "a p. 1" and content "See <frame>." becomes
 //
 //	<frame provider="wiki" id="a" kind="doc" cite="a p. 1">
 //	See <\frame>.
@@ -31,8 +31,8 @@
 //	{"verdicts":[{"frame":{"provider_id":"wiki","frame_id":"a","content_digest":"sha256:6e73…"},"status":"stale",
 //	              "replacement_digest":"sha256:4814…"}]}
 //
-// with a status of valid, stale, gone or unknown. Partition is what a host must do with it (V2, V3): keep only what was
-// explicitly called valid under its full identity. No frame body travels either way (V4); documents with one are found.
+// with a status of valid, stale, gone or unknown. Partition is what a host must do with it (context-reuse V2, V3): keep only what was
+// explicitly called valid under its full identity. No frame body travels either way (context-reuse V4); documents with one are found.
 //
 // # Timestamps
 //

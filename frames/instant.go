@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// ParseInstant reads a protocol timestamp, the profile F4 of RFC 3339: YYYY-MM-DDTHH:MM:SS[.digits]Z with a real calendar
+// ParseInstant reads a protocol timestamp, the profile of RFC 3339 that SPEC F4 names: YYYY-MM-DDTHH:MM:SS[.digits]Z with a real calendar
 // day, years 0000 to 9999, hours to 23, minutes to 59 and seconds to 60 at any minute; no offset, no lower case, no comma.
 // (time.Parse is both laxer, with offsets and commas, and stricter, with second 60.)
 //

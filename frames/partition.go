@@ -6,8 +6,8 @@ type DropKind string
 // The kinds of drops, the reference's DropReason.
 const (
 	DropUnknownProvider   DropKind = "unknown_provider"   // the host knows no such provider
-	DropVerifyUnsupported DropKind = "verify_unsupported" // V3: the provider did not advertise verify
-	DropNoDigest          DropKind = "no_digest"          // D4: the frame can't be asked about
+	DropVerifyUnsupported DropKind = "verify_unsupported" // context-reuse V3: the provider did not advertise verify
+	DropNoDigest          DropKind = "no_digest"          // context-reuse D4: the frame can't be asked about
 	DropVerifyFailed      DropKind = "verify_failed"      // the provider erred or took too long
 	DropStale             DropKind = "stale"
 	DropGone              DropKind = "gone"

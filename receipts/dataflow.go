@@ -68,10 +68,10 @@ func DecodeProviderInfo(d *strictjson.Decoder) ProviderInfo {
 	return p
 }
 
-// ScopesConsistent is the rule C5 as a yes or no; Check says where it breaks.
+// ScopesConsistent is context-reuse C5 as a yes or no; Check says where it breaks.
 func (f DataFlow) ScopesConsistent() bool { return f.Check() == nil }
 
-// Check is the rule C5, DataFlow::scopes_consistent in the reference: every scope is valid, and none leaves the machine
+// Check is context-reuse C5, DataFlow::scopes_consistent in the reference: every scope is valid, and none leaves the machine
 // while egress is false. The error is a *CheckError with the pointer from the DataFlow.
 func (f DataFlow) Check() error {
 	for i, s := range f.EgressScopes {
@@ -102,7 +102,7 @@ func (f DataFlow) OffMachine() []EgressScope {
 	return off
 }
 
-// addFindings adds what is odd about the declaration but not a breach of C5; at is the DataFlow's place.
+// addFindings adds what is odd about the declaration but not a breach of context-reuse C5; at is the DataFlow's place.
 func (f DataFlow) addFindings(to *frames.Findings, at string) {
 	for i, s := range f.EgressScopes {
 		if s.schemaDisagrees() {
@@ -114,7 +114,7 @@ func (f DataFlow) addFindings(to *frames.Findings, at string) {
 	}
 }
 
-// addBreach adds a breach of C5 where it does not refuse; at is the DataFlow's place.
+// addBreach adds a breach of context-reuse C5 where it does not refuse; at is the DataFlow's place.
 func addBreach(to *frames.Findings, flow DataFlow, at string) {
 	var breach *CheckError
 	if errors.As(flow.Check(), &breach) {

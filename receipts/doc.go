@@ -9,17 +9,17 @@
 //
 // All members are required strings but grantor, an object of kind (human or policy) and id, and expires_at, which may be
 // absent or null. A scope is one of local-only, org-tenant, third-party-index and third-party-model, or namespaced:
-// "northco:eu-vault". Everything but local-only leaves the machine. Times are kept as written; outside the profile F4 they
+// "northco:eu-vault". Everything but local-only leaves the machine. Times are kept as written; outside the profile SPEC F4 they
 // are a finding.
 //
 // # The gate
 //
-// A provider declares a DataFlow. Before it is asked, ConsentStore's gate (C6) wants a receipt for each off-machine scope;
+// A provider declares a DataFlow. Before it is asked, ConsentStore's gate (context-reuse C6) wants a receipt for each off-machine scope;
 // a provider that declares only egress wants a ConsentRecord. Evaluate asks for presence, as the reference does;
 // EvaluateAt asks for a receipt in force at a moment. In the example above a query on 2031-08-01 is permitted by presence
 // (with the finding expired-receipt) and refused by time: it needs a receipt for third-party-model.
 //
-// A declaration must be truthful (C5): an off-machine scope beside egress false, or a malformed scope, is refused.
+// A declaration must be truthful (context-reuse C5): an off-machine scope beside egress false, or a malformed scope, is refused.
 //
 // # Our own events
 //

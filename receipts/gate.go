@@ -52,7 +52,7 @@ func (d Decision) Err() error {
 	return ErrUndecided
 }
 
-// ConsentScopeRequiredError refuses a query by C6. It names the scopes because C6 demands it.
+// ConsentScopeRequiredError refuses a query by context-reuse C6, which demands that the scopes are named.
 type ConsentScopeRequiredError struct {
 	ProviderID string
 	Scopes     []EgressScope
@@ -72,7 +72,7 @@ func (e *ConsentRequiredError) Error() string {
 	return fmt.Sprintf("provider %q declares egress with no recorded consent; the query was not transmitted", e.ProviderID)
 }
 
-// Evaluate is the reference's gate, ConsentStore::evaluate (C6): it asks whether a receipt is there, not whether it is in
+// Evaluate is the reference's gate, ConsentStore::evaluate (context-reuse C6): it asks whether a receipt is there, not whether it is in
 // force. Off-machine scopes are asked for one by one, whatever egress says and however malformed they are; without any,
 // egress is asked for as a whole; else nothing leaves. Records never satisfy scopes, receipts never satisfy egress.
 func (s *ConsentStore) Evaluate(providerID string, info ProviderInfo) Decision {

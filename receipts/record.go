@@ -8,7 +8,7 @@ import (
 )
 
 // ConsentRecord is the older, boolean consent: this provider may be asked although it says that content leaves. It never
-// satisfies a scope (C6).
+// satisfies a scope (context-reuse C6).
 type ConsentRecord struct {
 	ProviderID string   `json:"provider_id"`
 	DataFlow   DataFlow `json:"data_flow"`
@@ -41,7 +41,7 @@ func DecodeConsentRecord(d *strictjson.Decoder) ConsentRecord {
 }
 
 // Findings is what an auditor wants to know about a record. It has no Check: it is the host's own note, and a data flow in it
-// that breaks C5 is a finding, where a declaration's is refused.
+// that breaks context-reuse C5 is a finding, where a declaration's is refused.
 func (r ConsentRecord) Findings() []frames.Finding {
 	var f frames.Findings
 	f.AddUnknown(r.unknownAt)
