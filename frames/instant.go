@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// ParseInstant reads a protocol timestamp, the profile of RFC 3339 that SPEC F4 names: YYYY-MM-DDTHH:MM:SS[.digits]Z with a real calendar
-// day, years 0000 to 9999, hours to 23, minutes to 59 and seconds to 60 at any minute; no offset, no lower case, no comma.
-// (time.Parse is both laxer, with offsets and commas, and stricter, with second 60.)
+// ParseInstant reads a protocol timestamp, the profile of RFC 3339 that SPEC F4 names: YYYY-MM-DDTHH:MM:SS[.digits]Z
+// with a real calendar day, years 0000 to 9999, hours to 23, minutes to 59 and seconds to 60 at any minute; no offset,
+// no lower case, no comma. (time.Parse is both laxer, with offsets and commas, and stricter, with second 60.)
 //
 // Second 60 is the first second of the next minute, as in POSIX time. A fraction may have any number of digits; those
 // beyond the ninth are read and dropped, so the instant is exact to the nanosecond and never later than what was written.

@@ -17,10 +17,10 @@
 //
 // # The identity
 //
-// A report is consistent (context-reuse UR1) when budget_consumed = Σ providers[].token_cost, and in every row frames_served = the
-// number of served_frames and token_cost = Σ served_frames[].token_cost. In the example 403 = 403, 2 = 2 and
-// 403 = 311 + 92. Nothing else is part of it: not the budget, not duplicates, not whose frames a row names. Those are
-// findings. Sums are exact, so an overflow is an inconsistency.
+// A report is consistent (context-reuse UR1) when budget_consumed = Σ providers[].token_cost, and in every row
+// frames_served = the number of served_frames and token_cost = Σ served_frames[].token_cost. In the example 403 = 403,
+// 2 = 2 and 403 = 311 + 92. Nothing else is part of it: not the budget, not duplicates, not whose frames a row names.
+// Those are findings. Sums are exact, so an overflow is an inconsistency.
 //
 // Check says which equation fails. Verify returns a Verified, the only thing that becomes events, so nothing is billed
 // from an unchecked report.

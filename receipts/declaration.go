@@ -37,8 +37,8 @@ func DecodeDeclaration(d *strictjson.Decoder) Declaration {
 	return c
 }
 
-// Check refuses a declaration that breaks context-reuse C5, that names no provider or that stands at no instant. The error is a
-// *CheckError.
+// Check refuses a declaration that breaks context-reuse C5, that names no provider or that stands at no instant. The
+// error is a *CheckError.
 func (c Declaration) Check() error {
 	if c.ProviderID == "" {
 		return &CheckError{"/provider_id", "", problemEmpty}

@@ -72,9 +72,10 @@ func (e *ConsentRequiredError) Error() string {
 	return fmt.Sprintf("provider %q declares egress with no recorded consent; the query was not transmitted", e.ProviderID)
 }
 
-// Evaluate is the reference's gate, ConsentStore::evaluate (context-reuse C6): it asks whether a receipt is there, not whether it is in
-// force. Off-machine scopes are asked for one by one, whatever egress says and however malformed they are; without any,
-// egress is asked for as a whole; else nothing leaves. Records never satisfy scopes, receipts never satisfy egress.
+// Evaluate is the reference's gate, ConsentStore::evaluate (context-reuse C6): it asks whether a receipt is there, not
+// whether it is in force. Off-machine scopes are asked for one by one, whatever egress says and however malformed they
+// are; without any, egress is asked for as a whole; else nothing leaves. Records never satisfy scopes, receipts never
+// satisfy egress.
 func (s *ConsentStore) Evaluate(providerID string, info ProviderInfo) Decision {
 	return decide(providerID, info.DataFlow,
 		func(scope EgressScope) bool { return s.HasReceipt(providerID, scope) },

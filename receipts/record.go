@@ -40,8 +40,8 @@ func DecodeConsentRecord(d *strictjson.Decoder) ConsentRecord {
 	return r
 }
 
-// Findings is what an auditor wants to know about a record. It has no Check: it is the host's own note, and a data flow in it
-// that breaks context-reuse C5 is a finding, where a declaration's is refused.
+// Findings is what an auditor wants to know about a record. It has no Check: it is the host's own note, and a data flow
+// in it that breaks context-reuse C5 is a finding, where a declaration's is refused.
 func (r ConsentRecord) Findings() []frames.Finding {
 	var f frames.Findings
 	f.AddUnknown(r.unknownAt)
