@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -92,3 +93,17 @@ func parseCheckpoint(text string) (Checkpoint, error) {
 	}
 	return c, nil
 }
+
+// Head is the newest committed state of the log.
+type Head struct {
+	Incarnation int
+	Origin      string
+	Base        int64 // seq of leaf 0; 0 but for a log that was opened after a restore
+	Size        int64 // leaves
+	Root        tlog.Hash
+	RecordedAt  time.Time // of the newest entry
+	Checkpoint  string    // signed note
+}
+
+// Next is the seq that the next entry gets.
+func (h Head) Next() int64 { return h.Base + h.Size }

@@ -10,6 +10,17 @@ import (
 	"ledgerd/receipts"
 )
 
+// MaxEgressLines bounds one egress question: the usage lines that it may read.
+const MaxEgressLines = 50_000
+
+// EgressQuery is the auditor's question. From and To are instants of as_of, half-open; empty strings select all.
+type EgressQuery struct {
+	From, To   time.Time
+	ProviderID string
+	CustomerID string
+	Size       int64 // entries from this seq on are left out
+}
+
 // UsageLine is one provider's part of a recorded usage report.
 type UsageLine struct {
 	Seq          int64 // of the usage-report entry

@@ -9,6 +9,8 @@ import (
 var (
 	// ErrNotFound: there is no such thing, or the asker may not know of it.
 	ErrNotFound = errors.New("not found")
+	// ErrExists: the name is taken.
+	ErrExists = errors.New("it exists already")
 	// ErrBusy: the append queue is full; nothing was recorded, the same request may be sent again shortly.
 	ErrBusy = errors.New("the append queue is full")
 	// ErrUnavailable: the store can't be reached; whether an append took effect is unknown, the same request may be sent

@@ -30,11 +30,12 @@ var Roles = [...]Role{Host, Auditor, Billing, Admin, Operator}
 
 // Kind is one row of the registry.
 type Kind struct {
-	Name     string
-	PostedBy []Role // whose tokens may post it; empty: only the server itself appends it
-	ReadBy   []Role // who may read it beside the auditor and the token that posted it
-	MaxBytes int    // of the submitted artifact, in bytes, at most ledger.MaxContent
-	Tables   []*Table
+	Name       string
+	PostedBy   []Role // whose tokens may post it; empty: only the server itself appends it
+	ReadBy     []Role // who may read it beside the auditor and the token that posted it
+	MaxBytes   int    // of the submitted artifact, in bytes, at most ledger.MaxContent
+	UsesPolicy bool   // Accept needs Env.Policy
+	Tables     []*Table
 
 	check func(Submission, Env) (*Accepted, error)
 }
@@ -86,10 +87,11 @@ type Env struct {
 
 // TrustPolicy is a tenant's trust policy as recorded: its entry and what it says.
 type TrustPolicy struct {
-	Seq      int64
-	Revision int64
-	Fields   air.PolicyFields // VerifiedAt is unset: see At
-	Artifact []byte           // canonical
+	Seq        int64
+	Revision   int64
+	Fields     air.PolicyFields // VerifiedAt is unset: see At
+	Artifact   []byte           // canonical
+	RecordedAt time.Time
 }
 
 // Accepted is a verified submission, ready to append.

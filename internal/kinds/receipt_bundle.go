@@ -14,11 +14,12 @@ import (
 // request_id, optional. The key is receipt_id@digest of the bundle, so that a second bundle of the same receipt with more
 // proofs is an entry of its own.
 var ReceiptBundle = Kind{
-	Name:     "receipt-bundle",
-	PostedBy: []Role{Host},
-	MaxBytes: air.MaxBundleBytes,
-	Tables:   []*Table{&receiptRows},
-	check:    checkReceiptBundle,
+	Name:       "receipt-bundle",
+	PostedBy:   []Role{Host},
+	MaxBytes:   air.MaxBundleBytes,
+	UsesPolicy: true,
+	Tables:     []*Table{&receiptRows},
+	check:      checkReceiptBundle,
 }
 
 var receiptRows = Table{Name: "receipts", Columns: []Column{

@@ -46,3 +46,14 @@ func (v Visibility) Sees(kind, tokenID string) bool {
 	}
 	return false
 }
+
+// EntryQuery selects entries by what the log proves of them. Times are recorded times, half-open.
+type EntryQuery struct {
+	Kind  string // "" for all
+	Key   string // "" for all
+	From  *time.Time
+	To    *time.Time
+	After int64 // seq of the last entry seen, -1 to begin
+	Size  int64 // entries from this seq on are left out, so that pages are of one tree
+	Limit int
+}

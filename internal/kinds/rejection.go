@@ -154,3 +154,6 @@ func withFindings(f []frames.Finding) findingsReceiver {
 	}
 	return findingsReceiver{Findings: f}
 }
+
+// CheckName bounds a name like every identifier that is recorded: at most 512 bytes of UTF-8, no control characters.
+func CheckName(s string) error { return identifier("", s, MaxIdentifier) }

@@ -13,11 +13,12 @@ import (
 // TrustPolicyKind is a tenant's trust policy: whose keys it relies on and who vouched for them. It is never edited; each
 // revision is an entry. The key is the revision number.
 var TrustPolicyKind = Kind{
-	Name:     "trust-policy",
-	PostedBy: []Role{Admin},
-	ReadBy:   []Role{Admin},
-	MaxBytes: 256 << 10,
-	check:    checkTrustPolicy,
+	Name:       "trust-policy",
+	PostedBy:   []Role{Admin},
+	ReadBy:     []Role{Admin},
+	MaxBytes:   256 << 10,
+	UsesPolicy: true,
+	check:      checkTrustPolicy,
 }
 
 // maxPins bounds a policy; each pin is looked up per proof.
@@ -133,13 +134,13 @@ func (t *TrustPolicy) At(now time.Time) (*air.Policy, error) {
 	return air.NewPolicy(f)
 }
 
-// ReadTrustPolicy reads a recorded policy from its entry's content and key.
-func ReadTrustPolicy(seq int64, key string, content []byte) (*TrustPolicy, error) {
-	c, err := ledger.ParseContent(content)
+// ReadTrustPolicy reads a recorded policy from its entry.
+func ReadTrustPolicy(e ledger.Entry) (*TrustPolicy, error) {
+	c, err := ledger.ParseContent(e.Content)
 	if err != nil {
 		return nil, err
 	}
-	revision, err := strconv.ParseInt(key, 10, 64)
+	revision, err := strconv.ParseInt(e.Meta.Key, 10, 64)
 	if err != nil {
 		return nil, err
 	}
@@ -147,5 +148,5 @@ func ReadTrustPolicy(seq int64, key string, content []byte) (*TrustPolicy, error
 	if err != nil {
 		return nil, err
 	}
-	return &TrustPolicy{Seq: seq, Revision: revision, Fields: a.fields(), Artifact: c.Artifact}, nil
+	return &TrustPolicy{Seq: e.Seq, Revision: revision, RecordedAt: e.RecordedAt, Fields: a.fields(), Artifact: c.Artifact}, nil
 }

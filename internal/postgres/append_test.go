@@ -173,7 +173,7 @@ func TestAppendClockNeverGoesBack(t *testing.T) {
 
 // checkLog recomputes the whole log from what is stored: entries dense and consistent, times never decreasing, tiles and
 // root as the leaves give them, the checkpoint signed over just that.
-func checkLog(t *testing.T, l *ledgertest.Ledger) postgres.Head {
+func checkLog(t *testing.T, l *ledgertest.Ledger) ledger.Head {
 	t.Helper()
 	head, err := l.Store.Head(t.Context())
 	if err != nil {

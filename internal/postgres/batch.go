@@ -62,7 +62,7 @@ func (a *Appender) commit(ctx context.Context, batch []*pending) error {
 
 // locked is what step 1 learned under the head's lock.
 type locked struct {
-	head   Head
+	head   ledger.Head
 	keys   map[[16]byte]int64 // known keys of the batch → seq
 	claims map[claimKey]claimValue
 }
@@ -114,7 +114,7 @@ func (a *Appender) lock(ctx context.Context, batch []*pending) (locked, error) {
 
 // follow brings the tree in memory to the locked head. After another process's appends it folds the gap in; anything it
 // can't explain is reloaded and proven from the stored tiles, and what does not prove is never signed on.
-func (a *Appender) follow(ctx context.Context, head Head) error {
+func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
 	gap := head.Size - a.frontier.Size()
 	switch {
 	case a.loaded && gap == 0 && a.root == head.Root:
@@ -147,7 +147,7 @@ func (a *Appender) follow(ctx context.Context, head Head) error {
 
 // sealed is what step 2 made: the next head and everything that goes with it.
 type sealed struct {
-	head     Head
+	head     ledger.Head
 	frontier ledger.Frontier
 	kept     bool // the checkpoint is also kept in ledger.checkpoints
 	tables   []*copyBuffer
@@ -157,7 +157,7 @@ type sealed struct {
 const checkpointInterval = time.Minute
 
 // seal gives each fresh entry its seq and time, grows the tree, signs, and encodes the rows.
-func (a *Appender) seal(head Head, plan *plan) (sealed, error) {
+func (a *Appender) seal(head ledger.Head, plan *plan) (sealed, error) {
 	for _, b := range a.targets {
 		b.reset()
 	}

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -12,24 +11,13 @@ import (
 	"ledgerd/receipts"
 )
 
-// MaxEgressReports bounds one egress question: the usage lines that it may read.
-const MaxEgressReports = 50_000
-
-// EgressQuery is the auditor's question. From and To are instants of as_of, half-open; empty strings select all.
-type EgressQuery struct {
-	From, To   time.Time
-	ProviderID string
-	CustomerID string
-	Size       int64 // entries from this seq on are left out
-}
-
-// Egress reads what an egress question needs. ErrTooMuch when it covers more than MaxEgressReports usage lines.
-func (s *Store) Egress(ctx context.Context, tenant string, q EgressQuery) ([]audit.UsageLine, []audit.Grant, error) {
+// Egress reads what an egress question needs. ErrTooMuch when it covers more than audit.MaxEgressLines usage lines.
+func (s *Store) Egress(ctx context.Context, tenant string, q audit.EgressQuery) ([]audit.UsageLine, []audit.Grant, error) {
 	usage, err := s.usageLines(ctx, tenant, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(usage) > MaxEgressReports {
+	if len(usage) > audit.MaxEgressLines {
 		return nil, nil, kinds.ErrTooMuch
 	}
 	providers := map[string]bool{}
@@ -44,14 +32,14 @@ func (s *Store) Egress(ctx context.Context, tenant string, q EgressQuery) ([]aud
 	return usage, grants, err
 }
 
-func (s *Store) usageLines(ctx context.Context, tenant string, q EgressQuery) ([]audit.UsageLine, error) {
+func (s *Store) usageLines(ctx context.Context, tenant string, q audit.EgressQuery) ([]audit.UsageLine, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT u.seq, e.recorded_at, u.request_id, u.provider_id, u.as_of, u.frames_served, u.tokens,
 		       u.frame_providers, u.frame_ids, u.frame_digests, u.frame_tokens
 		FROM ledger.usage_lines u JOIN ledger.entries e USING (seq)
 		WHERE u.tenant = $1 AND u.as_of >= $2 AND u.as_of < $3 AND u.seq < $4
 		  AND ($5 = '' OR u.provider_id = $5) AND ($6 = '' OR u.customer_id = $6)
-		LIMIT $7`, tenant, q.From, q.To, q.Size, q.ProviderID, q.CustomerID, MaxEgressReports+1)
+		LIMIT $7`, tenant, q.From, q.To, q.Size, q.ProviderID, q.CustomerID, audit.MaxEgressLines+1)
 	if err != nil {
 		return nil, unavailable(err)
 	}

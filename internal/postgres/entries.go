@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
@@ -46,20 +45,9 @@ func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, 
 	return e, nil
 }
 
-// EntryQuery selects entries by what the log proves of them. Times are recorded times, half-open.
-type EntryQuery struct {
-	Kind  string // "" for all
-	Key   string // "" for all
-	From  *time.Time
-	To    *time.Time
-	After int64 // seq of the last entry seen, -1 to begin
-	Size  int64 // entries from this seq on are left out, so that pages are of one tree
-	Limit int
-}
-
 // Entries lists a tenant's entries in order of seq, at most q.Limit of them. next is where to go on, or -1 at the end. An
 // asker that sees only some entries may get short pages, even empty ones, before the end: a page reads a bounded number.
-func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility, q EntryQuery) (list []ledger.Entry, next int64, err error) {
+func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility, q kinds.EntryQuery) (list []ledger.Entry, next int64, err error) {
 	seqs, err := s.entrySeqs(ctx, tenant, q)
 	if err != nil || len(seqs) == 0 {
 		return nil, -1, err
@@ -86,7 +74,7 @@ func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility
 }
 
 // entrySeqs finds the seqs of one page. Each kind is a range of one index; the ranges are merged by seq.
-func (s *Store) entrySeqs(ctx context.Context, tenant string, q EntryQuery) ([]int64, error) {
+func (s *Store) entrySeqs(ctx context.Context, tenant string, q kinds.EntryQuery) ([]int64, error) {
 	names := []string{q.Kind}
 	if q.Kind == "" {
 		names = names[:0]
@@ -114,7 +102,7 @@ func (s *Store) entrySeqs(ctx context.Context, tenant string, q EntryQuery) ([]i
 }
 
 // seqsByKey looks a key up in each kind: a key names at most one entry of a kind.
-func (s *Store) seqsByKey(ctx context.Context, tenant string, names []string, q EntryQuery) ([]int64, error) {
+func (s *Store) seqsByKey(ctx context.Context, tenant string, names []string, q kinds.EntryQuery) ([]int64, error) {
 	hashes := make([][16]byte, 0, len(names))
 	for _, kind := range names {
 		hashes = append(hashes, keyHash(tenant, kind, q.Key))
@@ -143,5 +131,5 @@ func (s *Store) TrustPolicy(ctx context.Context, tenant string) (*kinds.TrustPol
 	if err != nil || len(entries) == 0 {
 		return nil, unavailable(err)
 	}
-	return kinds.ReadTrustPolicy(entries[0].Seq, entries[0].Meta.Key, entries[0].Content)
+	return kinds.ReadTrustPolicy(entries[0])
 }

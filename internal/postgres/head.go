@@ -14,27 +14,13 @@ import (
 	"ledgerd/ledger"
 )
 
-// Head is the newest committed state of the log.
-type Head struct {
-	Incarnation int
-	Origin      string
-	Base        int64 // seq of leaf 0; 0 but for a log that was opened after a restore
-	Size        int64 // leaves
-	Root        tlog.Hash
-	RecordedAt  time.Time // of the newest entry
-	Checkpoint  string    // signed note
-}
-
-// Next is the seq that the next entry gets.
-func (h Head) Next() int64 { return h.Base + h.Size }
-
 const headColumns = `incarnation, origin, base, size, root, recorded_at, checkpoint`
 
-func scanHead(row pgx.Row) (Head, error) {
-	var h Head
+func scanHead(row pgx.Row) (ledger.Head, error) {
+	var h ledger.Head
 	var root []byte
 	if err := row.Scan(&h.Incarnation, &h.Origin, &h.Base, &h.Size, &root, &h.RecordedAt, &h.Checkpoint); err != nil {
-		return Head{}, err
+		return ledger.Head{}, err
 	}
 	h.Root = tlog.Hash(root)
 	h.RecordedAt = h.RecordedAt.UTC()
@@ -42,7 +28,7 @@ func scanHead(row pgx.Row) (Head, error) {
 }
 
 // Head reads the head. ErrNotFound before the log was made.
-func (s *Store) Head(ctx context.Context) (Head, error) {
+func (s *Store) Head(ctx context.Context) (ledger.Head, error) {
 	h, err := scanHead(s.pool.QueryRow(ctx, `SELECT `+headColumns+` FROM ledger.head`))
 	return h, unavailable(err)
 }
@@ -58,30 +44,30 @@ var ErrOrigin = errors.New("the signing key's name is not the origin of the log 
 
 // MakeLog writes the first head, the signed empty tree, if there is none, and otherwise demands that the log that is there
 // is the key's own. now is the server's clock.
-func (s *Store) MakeLog(ctx context.Context, keys Keys, now time.Time) (Head, error) {
+func (s *Store) MakeLog(ctx context.Context, keys Keys, now time.Time) (ledger.Head, error) {
 	empty := ledger.Checkpoint{Origin: keys.Signer.Name(), Root: ledger.Frontier{}.Root()}
 	signed, err := empty.Sign(keys.Signer)
 	if err != nil {
-		return Head{}, err
+		return ledger.Head{}, err
 	}
 	_, err = s.pool.Exec(ctx, `
 		INSERT INTO ledger.head (origin, size, root, recorded_at, checkpoint) VALUES ($1, 0, $2, $3, $4) ON CONFLICT DO NOTHING`,
 		empty.Origin, empty.Root[:], now.UTC().Truncate(time.Microsecond), string(signed))
 	if err != nil {
-		return Head{}, fmt.Errorf("making the log: %w", unavailable(err))
+		return ledger.Head{}, fmt.Errorf("making the log: %w", unavailable(err))
 	}
 	head, err := s.Head(ctx)
 	if err != nil {
-		return Head{}, err
+		return ledger.Head{}, err
 	}
 	if head.Origin != keys.Signer.Name() {
-		return Head{}, fmt.Errorf("%w (the log is %q)", ErrOrigin, head.Origin)
+		return ledger.Head{}, fmt.Errorf("%w (the log is %q)", ErrOrigin, head.Origin)
 	}
 	return head, verifyHead(head, keys.Verifier)
 }
 
 // verifyHead checks the head's own checkpoint: signed by the log's key, over just this size and root.
-func verifyHead(h Head, v note.Verifier) error {
+func verifyHead(h ledger.Head, v note.Verifier) error {
 	signed, err := ledger.OpenCheckpoint([]byte(h.Checkpoint), h.Origin, v)
 	if err != nil {
 		return fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
@@ -100,7 +86,7 @@ type querier interface {
 
 // loadFrontier rebuilds the right edge of the tree from stored tile roots and the newest leaves, and proves it against the
 // head's root. It reads at most 255 short rows a level.
-func loadFrontier(ctx context.Context, q querier, h Head) (ledger.Frontier, error) {
+func loadFrontier(ctx context.Context, q querier, h ledger.Head) (ledger.Frontier, error) {
 	var levels [][]tlog.Hash
 	for level, rest := 0, h.Size; rest > 0; level, rest = level+1, rest/ledger.TileWidth {
 		hashes, err := partialTile(ctx, q, h, level, rest)
@@ -120,7 +106,7 @@ func loadFrontier(ctx context.Context, q querier, h Head) (ledger.Frontier, erro
 }
 
 // partialTile reads the hashes of a level's newest tile; count is the number of hashes on that whole level.
-func partialTile(ctx context.Context, q querier, h Head, level int, count int64) ([]tlog.Hash, error) {
+func partialTile(ctx context.Context, q querier, h ledger.Head, level int, count int64) ([]tlog.Hash, error) {
 	from := count - count%ledger.TileWidth
 	if level == 0 {
 		return hashRows(ctx, q, `SELECT leaf_hash FROM ledger.entries WHERE seq >= $1 AND seq < $2 ORDER BY seq`, h.Base+from, h.Base+count)

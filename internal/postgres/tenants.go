@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,17 +11,8 @@ import (
 	"ledgerd/internal/kinds"
 )
 
-// Tenant is one customer of the service, whose records no other one sees.
-type Tenant struct {
-	ID        string
-	CreatedAt time.Time
-}
-
-// ErrExists says that the name is taken.
-var ErrExists = errors.New("it exists already")
-
 // CreateTenant makes a tenant with its key secret and its first admin token, or neither.
-func (s *Store) CreateTenant(ctx context.Context, t Tenant, admin Token) error {
+func (s *Store) CreateTenant(ctx context.Context, t kinds.Tenant, admin kinds.Token) error {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return err
@@ -30,7 +20,7 @@ func (s *Store) CreateTenant(ctx context.Context, t Tenant, admin Token) error {
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO work.tenants (id, key_secret, created_at) VALUES ($1, $2, $3)`, t.ID, secret, t.CreatedAt)
 		if isUnique(err) {
-			return ErrExists
+			return kinds.ErrExists
 		}
 		if err != nil {
 			return err
@@ -40,13 +30,13 @@ func (s *Store) CreateTenant(ctx context.Context, t Tenant, admin Token) error {
 }
 
 // Tenants lists all tenants by name, at most limit of those after the given one.
-func (s *Store) Tenants(ctx context.Context, after string, limit int) ([]Tenant, error) {
+func (s *Store) Tenants(ctx context.Context, after string, limit int) ([]kinds.Tenant, error) {
 	rows, err := s.pool.Query(ctx, `SELECT id, created_at FROM work.tenants WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Tenant, error) {
-		var t Tenant
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (kinds.Tenant, error) {
+		var t kinds.Tenant
 		err := row.Scan(&t.ID, &t.CreatedAt)
 		t.CreatedAt = t.CreatedAt.UTC()
 		return t, err

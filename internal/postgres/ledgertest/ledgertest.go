@@ -123,11 +123,11 @@ func NewKeys(tb testing.TB, origin string) (signerKey string, keys postgres.Keys
 func (l *Ledger) AddTenant(tb testing.TB, id string) {
 	tb.Helper()
 	now := time.Now()
-	token := postgres.Token{
+	token := kinds.Token{
 		ID: "tok_" + rand.Text(), Tenant: id, Role: kinds.Admin, Name: "unused", Hash: sha256.Sum256([]byte(rand.Text())),
 		CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 	}
-	if err := l.Store.CreateTenant(tb.Context(), postgres.Tenant{ID: id, CreatedAt: now}, token); err != nil {
+	if err := l.Store.CreateTenant(tb.Context(), kinds.Tenant{ID: id, CreatedAt: now}, token); err != nil {
 		tb.Fatalf("ledgertest: %v", err)
 	}
 }

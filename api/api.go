@@ -1,0 +1,131 @@
+// Package api is the HTTP room: one route table, one file per resource, strict JSON in, RFC 9457 problems out.
+//
+// Who asks comes from the bearer token and from nowhere else, and every record read or written is of that token's tenant.
+// A handler checks (a pure core, by way of the kind registry) and stores; it holds no rule of its own. The route table is
+// also the source of the API description and of the documentation page, so neither can miss an endpoint.
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Store is all that the handlers read and write, from the small interfaces beside them.
+type Store interface {
+	tokenReader
+	tokenStore
+	tenantStore
+	entryReader
+	egressReader
+	policyReader
+	headReader
+}
+
+// Options are an API's parts. All are required.
+type Options struct {
+	Store    Store
+	Appender appender
+	Log      *slog.Logger
+	Now      func() time.Time // the server's clock
+	Metrics  *prometheus.Registry
+	Version  string       // of the binary, shown in the API description
+	Console  http.Handler // answers GET / and the assets below it
+}
+
+// API is the service over HTTP.
+type API struct {
+	store    Store
+	appender appender
+	log      *slog.Logger
+	now      func() time.Time
+	registry *prometheus.Registry
+	version  string
+	console  http.Handler
+	tokens   tokenCache
+	routes   []*Route
+	metrics  metrics
+	openapi  []byte
+	docs     []byte
+}
+
+// New puts the API together. An error is a mistake in the route table.
+func New(o Options) (*API, error) {
+	a := &API{
+		store: o.Store, appender: o.Appender, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console,
+		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
+		metrics: newMetrics(o.Metrics, o.Appender),
+	}
+	a.routes = a.table()
+	var err error
+	if a.openapi, err = describe(a.routes, o.Version); err != nil {
+		return nil, err
+	}
+	a.docs, err = documentation(a.routes)
+	return a, err
+}
+
+// Routes is the route table, for the tests that must not forget a route.
+func (a *API) Routes() []*Route { return a.routes }
+
+// Handler is the public listener's.
+func (a *API) Handler() http.Handler {
+	r := chi.NewRouter()
+	r.Use(a.recovered, a.measured, middleware.GetHead)
+	for _, route := range a.routes {
+		r.Method(route.Method, route.Path, a.serve(route))
+	}
+	r.Method(http.MethodGet, "/", a.console)
+	r.Method(http.MethodGet, "/assets/*", a.console)
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		a.fail(w, r, &fault{code: "not-found", detail: "there is no such path"})
+	})
+	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Allow", allowed(r, req.URL.Path))
+		a.fail(w, req, &fault{code: "method-not-allowed", detail: "see the Allow header"})
+	})
+	return r
+}
+
+// allowed lists the methods that a path answers (RFC 9110 §10.2.1).
+func allowed(router chi.Routes, path string) string {
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		if router.Match(chi.NewRouteContext(), m, path) || (m == http.MethodHead && slices.Contains(methods, http.MethodGet)) {
+			methods = append(methods, m)
+		}
+	}
+	return strings.Join(methods, ", ")
+}
+
+// recovered turns a panic, which is always our bug, into a problem and keeps the process alive.
+func (a *API) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			a.log.Error("panic in a handler", "method", r.Method, "route", routePattern(r), "panic", v)
+			a.fail(w, r, &fault{code: "internal"})
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// routePattern is the route that matched, never the path, which holds what the caller wrote.
+func routePattern(r *http.Request) string {
+	if c := chi.RouteContext(r.Context()); c != nil && c.RoutePattern() != "" {
+		return c.RoutePattern()
+	}
+	return "unmatched"
+}

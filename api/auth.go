@@ -1,0 +1,88 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"ledgerd/internal/kinds"
+)
+
+// tokenReader finds a stored token by the SHA-256 of the bearer token; kinds.ErrNotFound when there is none.
+type tokenReader interface {
+	TokenByHash(ctx context.Context, hash [32]byte) (kinds.Token, error)
+}
+
+// tokenFreshness is how long a found token is believed without asking again. A revocation through this process takes
+// effect at once, one through another process after at most this long.
+const tokenFreshness = time.Second
+
+// maxCachedTokens bounds the memory that callers can make the cache use. Only tokens that exist are cached.
+const maxCachedTokens = 10_000
+
+// tokenCache spares a database round trip per request.
+type tokenCache struct {
+	mu    sync.Mutex
+	known map[[32]byte]cachedToken
+}
+
+type cachedToken struct {
+	token kinds.Token
+	until time.Time
+}
+
+func (c *tokenCache) get(hash [32]byte, now time.Time) (kinds.Token, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.known[hash]
+	return e.token, ok && now.Before(e.until)
+}
+
+func (c *tokenCache) put(t kinds.Token, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= maxCachedTokens {
+		clear(c.known)
+	}
+	c.known[t.Hash] = cachedToken{t, now.Add(tokenFreshness)}
+}
+
+func (c *tokenCache) drop(hash [32]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, hash)
+}
+
+// errUnauthorized is the one answer to a missing, malformed, unknown, expired or revoked token: which of these it is helps
+// only a stranger.
+var errUnauthorized = &fault{code: "unauthorized", detail: "the token is missing, unknown, expired or revoked"}
+
+// authenticate says who asks. The tenant and role come from the token and from nowhere else.
+func (a *API) authenticate(r *http.Request) (kinds.Poster, error) {
+	scheme, bearer, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || bearer == "" {
+		return kinds.Poster{}, errUnauthorized
+	}
+	hash := sha256.Sum256([]byte(bearer))
+	now := a.now()
+	token, ok := a.tokens.get(hash, now)
+	if !ok {
+		var err error
+		token, err = a.store.TokenByHash(r.Context(), hash)
+		if errors.Is(err, kinds.ErrNotFound) {
+			return kinds.Poster{}, errUnauthorized
+		}
+		if err != nil {
+			return kinds.Poster{}, err
+		}
+		a.tokens.put(token, now)
+	}
+	if token.RevokedAt != nil || !now.Before(token.ExpiresAt) {
+		return kinds.Poster{}, errUnauthorized
+	}
+	return kinds.Poster{Tenant: token.Tenant, Role: token.Role, TokenID: token.ID}, nil
+}

@@ -1,0 +1,215 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ledgerd/frames"
+	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
+)
+
+// entryReader reads a tenant's entries. An entry that is not visible is kinds.ErrNotFound, as one that does not exist.
+type entryReader interface {
+	Entry(ctx context.Context, tenant string, see kinds.Visibility, seq int64) (ledger.Entry, error)
+	Entries(ctx context.Context, tenant string, see kinds.Visibility, q kinds.EntryQuery) (list []ledger.Entry, next int64, err error)
+}
+
+// EntryBody is an entry with everything that is needed to recompute its leaf. Bytes and hashes are standard base64.
+type EntryBody struct {
+	Seq          int64            `json:"seq"`
+	Kind         string           `json:"kind"`
+	Key          string           `json:"key"`
+	RecordedAt   time.Time        `json:"recorded_at" jsonschema:"the server's clock; never decreases along seq"`
+	Actor        ledger.Actor     `json:"actor" jsonschema:"who a token claimed to be"`
+	Content      jsontext.Value   `json:"content" jsonschema:"artifact, context and receiver; null once erased"`
+	Findings     []frames.Finding `json:"findings"`
+	LeafHash     string           `json:"leaf_hash" jsonschema:"SHA-256 of 0x00 and the envelope (RFC 9162)"`
+	Envelope     string           `json:"envelope" jsonschema:"the leaf"`
+	Meta         string           `json:"meta" jsonschema:"the exact bytes that the envelope's meta commitment covers"`
+	MetaSalt     string           `json:"meta_salt"`
+	ContentSalt  *string          `json:"content_salt"`
+	ContentBytes *string          `json:"content_bytes" jsonschema:"the exact bytes that the envelope's content commitment covers"`
+}
+
+// EntryListBody is one page of entries.
+type EntryListBody struct {
+	Entries    []EntryBody `json:"entries"`
+	NextCursor *string     `json:"next_cursor" jsonschema:"null at the end; a page may be short before it"`
+	TreeSize   int64       `json:"tree_size" jsonschema:"the size of the tree that all pages are of"`
+}
+
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+func (a *API) entryRoutes() []*Route {
+	return []*Route{
+		{
+			Method: "GET", Path: "/v1/entries/{seq}", Name: "getEntry", Summary: "Read one entry",
+			Doc:   "A host sees what was posted under its own token, billing the kinds it needs, an auditor all of its tenant.",
+			Roles: everyone, Segments: seqParam("The entry's place in the log."), Replies: []Reply{{Status: 200, Doc: "The entry.", Body: EntryBody{}}},
+			Problems: []string{"not-found", "erased"}, handle: a.getEntry,
+		},
+		{
+			Method: "GET", Path: "/v1/entries", Name: "listEntries", Summary: "List entries in order of seq",
+			Doc:   "Times are recorded times, the server's own. Pages are of one tree: the cursor pins its size and the filters.",
+			Roles: everyone,
+			Query: []Param{
+				{Name: "kind", Form: "string", Doc: "Only entries of this kind."},
+				{Name: "key", Form: "string", Doc: "Only entries with this key, such as a request_id."},
+				{Name: "from", Form: "date-time", Doc: "Recorded at or after this instant."},
+				{Name: "to", Form: "date-time", Doc: "Recorded before this instant."},
+				{Name: "cursor", Form: "string", Doc: "next_cursor of the page before."},
+				{Name: "limit", Form: "integer", Doc: "Entries per page, 1 to 200, 50 by default."},
+			},
+			Replies: []Reply{{Status: 200, Doc: "A page.", Body: EntryListBody{}}}, handle: a.listEntries,
+		},
+	}
+}
+
+func (a *API) getEntry(c *call) (reply, error) {
+	seq, err := seqSegment(c)
+	if err != nil {
+		return reply{}, err
+	}
+	e, err := a.store.Entry(c.ctx(), c.who.Tenant, kinds.VisibleTo(c.who.Role, c.who.TokenID), seq)
+	if err != nil {
+		return reply{}, err
+	}
+	if e.Erased() {
+		return reply{}, &kinds.ErasedError{Seq: e.Seq}
+	}
+	body, err := entryBody(e)
+	return reply{status: 200, body: body}, err
+}
+
+func seqSegment(c *call) (int64, error) {
+	seq, err := strconv.ParseInt(chi.URLParam(c.http, "seq"), 10, 64)
+	if err != nil || seq < 0 {
+		return 0, badParam("seq", "a seq is a decimal integer, 0 or more")
+	}
+	return seq, nil
+}
+
+func entryBody(e ledger.Entry) (EntryBody, error) {
+	b := EntryBody{
+		Seq: e.Seq, Kind: e.Meta.Kind, Key: e.Meta.Key, RecordedAt: e.RecordedAt, Actor: e.Meta.Actor, Findings: []frames.Finding{},
+		LeafHash: base64.StdEncoding.EncodeToString(e.LeafHash[:]), Envelope: base64.StdEncoding.EncodeToString(e.Envelope),
+		Meta: base64.StdEncoding.EncodeToString(e.MetaBytes), MetaSalt: base64.StdEncoding.EncodeToString(e.MetaSalt[:]),
+	}
+	if e.Erased() {
+		return b, nil
+	}
+	findings, err := kinds.StoredFindings(e.Content)
+	if err != nil {
+		return b, err
+	}
+	if findings != nil {
+		b.Findings = findings
+	}
+	salt, content := base64.StdEncoding.EncodeToString(e.ContentSalt[:]), base64.StdEncoding.EncodeToString(e.Content)
+	b.Content, b.ContentSalt, b.ContentBytes = e.Content, &salt, &content
+	return b, nil
+}
+
+func (a *API) listEntries(c *call) (reply, error) {
+	q, err := a.entryQuery(c)
+	if err != nil {
+		return reply{}, err
+	}
+	list, next, err := a.store.Entries(c.ctx(), c.who.Tenant, kinds.VisibleTo(c.who.Role, c.who.TokenID), q)
+	if err != nil {
+		return reply{}, err
+	}
+	page := EntryListBody{Entries: make([]EntryBody, 0, len(list)), TreeSize: q.Size}
+	for _, e := range list {
+		b, err := entryBody(e)
+		if err != nil {
+			return reply{}, err
+		}
+		page.Entries = append(page.Entries, b)
+	}
+	if next >= 0 {
+		page.NextCursor, err = encodeCursor(cursor{After: next, Size: q.Size, Filter: filterOf(c)})
+	}
+	return reply{status: 200, body: page}, err
+}
+
+func (a *API) entryQuery(c *call) (q kinds.EntryQuery, err error) {
+	if q.From, q.To, err = c.query.period(); err != nil {
+		return q, err
+	}
+	limit, err := c.query.number("limit", defaultPage, 1, maxPage)
+	if err != nil {
+		return q, err
+	}
+	q.Limit = int(limit)
+	if q.Key, err = c.query.identifier("key"); err != nil {
+		return q, err
+	}
+	if name, ok := c.query["kind"]; ok {
+		if kinds.Lookup(name) == nil {
+			return q, badParam("kind", "there is no such kind")
+		}
+		q.Kind = name
+	}
+	if text, ok := c.query["cursor"]; ok {
+		cur, err := decodeCursor(text, filterOf(c))
+		q.After, q.Size = cur.After, cur.Size
+		return q, err
+	}
+	head, err := a.store.Head(c.ctx())
+	q.After, q.Size = -1, head.Next()
+	return q, err
+}
+
+// cursor is where a listing goes on. It pins what the listing is of; it grants nothing, since every page is authorized anew.
+type cursor struct {
+	After  int64  `json:"a"`
+	Size   int64  `json:"s"`
+	Filter string `json:"f"`
+}
+
+// filterOf is a digest of what selects the entries of a listing. Strings are length-free but separated by a byte that no
+// filter may hold.
+func filterOf(c *call) string {
+	h := sha256.New()
+	for _, s := range []string{c.route.Path, c.who.Tenant, c.query["kind"], c.query["key"], c.query["from"], c.query["to"]} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
+}
+
+func encodeCursor(c cursor) (*string, error) {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	s := base64.RawURLEncoding.EncodeToString(raw)
+	return &s, nil
+}
+
+func decodeCursor(text, filter string) (cursor, error) {
+	var c cursor
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, &c, json.RejectUnknownMembers(true))
+	}
+	if err != nil || c.After < 0 || c.Size < 0 {
+		return cursor{}, badParam("cursor", "it is not a cursor of this listing")
+	}
+	if c.Filter != filter {
+		return cursor{}, badParam("cursor", "it belongs to a listing with other filters; keep the filters while paging")
+	}
+	return c, nil
+}

@@ -1,0 +1,123 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerd/api"
+	"ledgerd/internal/devstack/pgtest"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
+	"ledgerd/web"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// service is the API on a real ledger, with a token for each role.
+type service struct {
+	*ledgertest.Ledger
+	api    *api.API
+	url    string
+	tokens map[kinds.Role]string
+}
+
+func newService(t *testing.T) *service {
+	t.Helper()
+	l := ledgertest.New(t)
+	a, err := api.New(api.Options{
+		Store: l.Store, Appender: l.Appender, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: time.Now,
+		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(a.Handler())
+	t.Cleanup(server.Close)
+	s := &service{Ledger: l, api: a, url: server.URL, tokens: map[kinds.Role]string{}}
+	for _, role := range kinds.Roles {
+		s.tokens[role] = s.token(t, ledgertest.Tenant, role, time.Now(), time.Hour)
+	}
+	return s
+}
+
+// token stores a token of the role, made at the given time.
+func (s *service) token(t *testing.T, tenant string, role kinds.Role, now time.Time, lifetime time.Duration) string {
+	t.Helper()
+	if role == kinds.Operator {
+		tenant = ""
+	}
+	token, secret := api.NewToken(tenant, role, "test", now, lifetime)
+	if err := s.Store.CreateToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// answer is a response, read whole.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (a answer) into(t *testing.T, v any) {
+	t.Helper()
+	if err := json.Unmarshal(a.body, v); err != nil {
+		t.Fatalf("%s: %v", a.body, err)
+	}
+}
+
+// problem reads an RFC 9457 answer and holds it to its form.
+func (a answer) problem(t *testing.T) api.Problem {
+	t.Helper()
+	if got := a.header.Get("Content-Type"); got != "application/problem+json" {
+		t.Fatalf("status %d with content type %q: %s", a.status, got, a.body)
+	}
+	var p api.Problem
+	a.into(t, &p)
+	if p.Status != a.status || p.Type != "/docs#"+p.Code || p.Title == "" {
+		t.Errorf("status %d with problem %+v", a.status, p)
+	}
+	return p
+}
+
+func (s *service) do(t *testing.T, method, path, token, body string, headers ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, bytes.TrimSpace(got)}
+}
+
+func (s *service) as(t *testing.T, role kinds.Role, method, path, body string, headers ...string) answer {
+	t.Helper()
+	return s.do(t, method, path, s.tokens[role], body, headers...)
+}

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"slices"
+
+	"ledgerd/internal/kinds"
+)
+
+// Route is one row of the API: what it is called, who may call it, what it takes and gives, and what answers it.
+type Route struct {
+	Method   string
+	Path     string // chi's pattern, which is also OpenAPI's
+	Name     string // operationId
+	Summary  string
+	Doc      string
+	Public   bool         // answers without a token
+	Roles    []kinds.Role // who else may call it
+	Query    []Param
+	Segments []Param // path parameters
+	Header   []Param
+	Body     any    // a value of the request body's type, nil for none
+	BodyType string // its media type; application/json when empty
+	Replies  []Reply
+	Problems []string // codes beside those that every route may answer
+	handle   handler
+}
+
+// Reply is one successful answer of a route.
+type Reply struct {
+	Status int
+	Doc    string
+	Body   any    // a value of the answer's type, nil for none
+	Type   string // its media type; application/json when empty
+}
+
+func (r *Route) allows(role kinds.Role) bool { return slices.Contains(r.Roles, role) }
+
+var (
+	hosts    = []kinds.Role{kinds.Host}
+	auditors = []kinds.Role{kinds.Auditor}
+	admins   = []kinds.Role{kinds.Admin}
+	everyone = []kinds.Role{kinds.Host, kinds.Auditor, kinds.Billing, kinds.Admin}
+	operator = []kinds.Role{kinds.Operator}
+)
+
+// table is every endpoint, in the order of the documentation.
+func (a *API) table() []*Route {
+	return slices.Concat(a.recordRoutes(), a.entryRoutes(), a.auditRoutes(), a.policyRoutes(), a.tokenRoutes(), a.tenantRoutes(), a.logRoutes(), a.serviceRoutes())
+}
+
+func seqParam(doc string) []Param {
+	return []Param{{Name: "seq", Required: true, Form: "integer", Doc: doc}}
+}
