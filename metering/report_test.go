@@ -34,8 +34,8 @@ func TestParseKeepsEveryMember(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	edit := func(old, new string) string {
-		s := strings.Replace(worked, old, new, 1)
+	edit := func(old, by string) string {
+		s := strings.Replace(worked, old, by, 1)
 		if s == worked {
 			t.Fatalf("%q is not in the example", old)
 		}

@@ -1,6 +1,8 @@
 package receipts
 
 import (
+	"errors"
+
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
 )
@@ -51,7 +53,8 @@ func (c Declaration) Check() error {
 
 // below moves a *CheckError to where its artifact stands in a larger one.
 func below(at string, err error) error {
-	if e, ok := err.(*CheckError); ok {
+	var e *CheckError
+	if errors.As(err, &e) {
 		return &CheckError{at + e.Pointer, e.Document, e.Problem}
 	}
 	return err

@@ -15,9 +15,9 @@ import (
 const worked = `{"provider_id":"north-llm","scope":"third-party-model","provider_name":"North LLM gateway","provider_version":"4.2.0",` +
 	`"grantor":{"kind":"human","id":"maria@north.example"},"granted_at":"2031-01-10T08:00:00Z","expires_at":"2031-07-10T08:00:00Z"}`
 
-func edit(t *testing.T, src, old, new string) string {
+func edit(t *testing.T, src, old, by string) string {
 	t.Helper()
-	s := strings.Replace(src, old, new, 1)
+	s := strings.Replace(src, old, by, 1)
 	if s == src {
 		t.Fatalf("%q is not in %s", old, src)
 	}

@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -61,7 +62,8 @@ func FuzzShape(f *testing.F) {
 			t.Fatalf("%q: closed accepts it, open says %v", src, err)
 		}
 		if err != nil {
-			if e, ok := err.(*Error); !ok || strings.ContainsAny(e.Pointer, " \"{") {
+			var e *Error
+			if !errors.As(err, &e) || strings.ContainsAny(e.Pointer, " \"{") {
 				t.Fatalf("%q: %v", src, err)
 			}
 			return
