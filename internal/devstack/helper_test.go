@@ -71,12 +71,12 @@ func killHelper(t *testing.T, cmd *exec.Cmd) {
 }
 
 // newDir returns a folder that a server's account can reach, unlike t.TempDir, for a data folder.
-func newDir(t *testing.T) string {
-	t.Helper()
+func newDir(tb testing.TB) string {
+	tb.Helper()
 	dir, err := os.MkdirTemp("", "ledgerd-devstack-*")
-	check(t, err)
-	check(t, os.Chmod(dir, 0o711))
-	t.Cleanup(func() { check(t, os.RemoveAll(dir)) })
+	check(tb, err)
+	check(tb, os.Chmod(dir, 0o711))
+	tb.Cleanup(func() { check(tb, os.RemoveAll(dir)) })
 	return filepath.Join(dir, "data")
 }
 
@@ -131,10 +131,10 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
+func check(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
