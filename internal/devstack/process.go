@@ -72,9 +72,9 @@ func (s *process) unexpected() error {
 		return nil
 	}
 	if s.err == nil {
-		return errors.New("Postgres ended by itself")
+		return errors.New("Postgres ended unexpectedly")
 	}
-	return fmt.Errorf("Postgres ended by itself: %w", s.err)
+	return fmt.Errorf("Postgres ended unexpectedly: %w", s.err)
 }
 
 func (s *process) signal(sig syscall.Signal) error {
