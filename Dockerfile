@@ -11,7 +11,7 @@ FROM debian:bookworm-slim
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /out/ledgerd /usr/local/bin/
 # A named volume takes over the owner of the folder that it covers.
-RUN install -d -o 65532 -g 65532 -m 0700 /var/lib/ledgerd
+RUN install -d -o 65532 -g 65532 -m 0700 /var/lib/ledgerd /var/lib/ledgerd-key
 USER 65532:65532
 WORKDIR /var/lib/ledgerd
 EXPOSE 8080

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
 	"strconv"
@@ -139,7 +138,7 @@ func sealToken(t *kinds.Token) (secret string) {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails, see its documentation
 	secret = "ldg_" + base64.RawURLEncoding.EncodeToString(b[:])
-	t.ID, t.Hash = "tok_"+strings.ToLower(rand.Text()), sha256.Sum256([]byte(secret))
+	t.ID, t.Hash = "tok_"+strings.ToLower(rand.Text()), HashToken(secret)
 	return secret
 }
 

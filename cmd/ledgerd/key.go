@@ -1,0 +1,139 @@
+package main
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"ledgerd/internal/postgres"
+)
+
+type keyCmd struct {
+	New  keyNewCmd  `cmd:"" help:"Make a signing key, and print its verifier key."`
+	Show keyShowCmd `cmd:"" help:"Print the verifier key of a signing key."`
+}
+
+type keyNewCmd struct {
+	Origin string `env:"LEDGERD_ORIGIN" placeholder:"NAME" help:"Name of the log, such as audit.example.org/ledger. It never changes. A unique one is made up when it is not given."`
+	Out    string `required:"" placeholder:"FILE" type:"path" help:"File to write the secret key to; it must not exist."`
+}
+
+func (c *keyNewCmd) Run(p *process) error {
+	origin := c.Origin
+	if origin == "" {
+		origin = defaultOrigin()
+	}
+	skey, vkey, err := newSigningKey(origin)
+	if err != nil {
+		return err
+	}
+	if err := writeNew(c.Out, skey+"\n"); err != nil {
+		return fmt.Errorf("writing the signing key: %w", err)
+	}
+	_, err = fmt.Fprintln(p.stdout, vkey)
+	return err
+}
+
+type keyShowCmd struct {
+	File string `arg:"" type:"existingfile" help:"File that holds the signing key."`
+}
+
+func (c *keyShowCmd) Run(p *process) error {
+	raw, err := os.ReadFile(c.File)
+	if err != nil {
+		return fmt.Errorf("reading the signing key: %w", err)
+	}
+	vkey, err := verifierKey(strings.TrimSpace(string(raw)))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.stdout, vkey)
+	return err
+}
+
+// defaultOrigin names a log of which nothing is known, uniquely.
+func defaultOrigin() string { return "ledgerd.local/" + strings.ToLower(rand.Text()) }
+
+// newSigningKey makes a note key whose name is the log's origin.
+func newSigningKey(origin string) (skey, vkey string, err error) {
+	skey, vkey, err = note.GenerateKey(rand.Reader, origin)
+	if err != nil {
+		return "", "", fmt.Errorf("making a signing key: %w", err)
+	}
+	if _, err := note.NewVerifier(vkey); err != nil { // GenerateKey does not look at the name
+		return "", "", errors.New("an origin has no spaces and no plus sign, and is not empty")
+	}
+	return skey, vkey, nil
+}
+
+// keptKey reads a log's signing key, or makes it on the first run, and gives its verifier key too.
+func keptKey(path, origin string) (postgres.Keys, string, error) {
+	if origin == "" {
+		origin = defaultOrigin()
+	}
+	skey, err := keptSecret(path, func() (string, error) {
+		skey, _, err := newSigningKey(origin)
+		return skey, err
+	})
+	if err != nil {
+		return postgres.Keys{}, "", err
+	}
+	keys, err := parseKeys(skey)
+	if err != nil {
+		return postgres.Keys{}, "", err
+	}
+	vkey, err := verifierKey(skey)
+	return keys, vkey, err
+}
+
+// keptSecret reads a secret file, or makes it on the first run. It is complete before it has its name, so a crash leaves
+// all of it or nothing.
+func keptSecret(path string, fresh func() (string, error)) (string, error) {
+	raw, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(raw)), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	secret, err := fresh()
+	if err != nil {
+		return "", err
+	}
+	return secret, replaceFile(path, []byte(secret+"\n"))
+}
+
+// verifierKey is the public half of a note signer key, "PRIVATE+KEY+<name>+<hash>+<base64 of algorithm and seed>".
+func verifierKey(signerKey string) (string, error) {
+	malformed := errors.New("the signing key is malformed (its text is not shown)")
+	rest, ok := strings.CutPrefix(signerKey, "PRIVATE+KEY+")
+	parts := strings.SplitN(rest, "+", 3)
+	if !ok || len(parts) != 3 {
+		return "", malformed
+	}
+	key, err := base64.StdEncoding.DecodeString(parts[2])
+	if err != nil || len(key) != 1+ed25519.SeedSize || key[0] != 1 {
+		return "", malformed
+	}
+	public, ok := ed25519.NewKeyFromSeed(key[1:]).Public().(ed25519.PublicKey)
+	if !ok {
+		return "", malformed
+	}
+	return note.NewEd25519VerifierKey(parts[0], public)
+}
+
+// writeNew writes a secret file that must not exist, readable by its owner only.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"ledgerd/internal/postgres"
+)
+
+// logFlags say what is logged, and how.
+type logFlags struct {
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" env:"LEDGERD_LOG_LEVEL" help:"Least severe level to log: debug, info, warn or error."`
+	LogFormat string `enum:"text,json" default:"text" env:"LEDGERD_LOG_FORMAT" help:"Form of the log: text or json."`
+}
+
+func (f logFlags) logger(w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
+		level = slog.LevelInfo // the flag's enum admits no other
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if f.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// serveCmd runs the service against a real database.
+type serveCmd struct {
+	logFlags
+	Listen         string `default:"127.0.0.1:8080" env:"LEDGERD_LISTEN" help:"Address of the public listener."`
+	PrivateListen  string `default:"" env:"LEDGERD_PRIVATE_LISTEN" placeholder:"ADDR" help:"Address of the private listener for metrics and profiles; none when empty. It asks for no token."`
+	DatabaseURL    string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role (ledger_svc). An owner or superuser is refused."`
+	SigningKey     string `env:"LEDGERD_SIGNING_KEY" placeholder:"KEY" help:"The log's signing key, as made by 'ledgerd key new'. Prefer the file."`
+	SigningKeyFile string `env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File that holds the log's signing key."`
+}
+
+func (c *serveCmd) Run(p *process) error {
+	keys, err := readKeys(c.SigningKey, c.SigningKeyFile)
+	if err != nil {
+		return err
+	}
+	log := c.logger(p.stderr)
+	s, err := newServer(p.ctx, serverOptions{
+		Log: log, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen,
+	})
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "url", s.URL(), "origin", keys.Signer.Name(), "version", version())
+	err = s.run(p.ctx)
+	log.Info("stopped")
+	return err
+}
+
+// readKeys reads a signing key given as text or by file.
+func readKeys(text, file string) (postgres.Keys, error) {
+	switch {
+	case text != "" && file != "":
+		return postgres.Keys{}, errors.New("give the signing key as LEDGERD_SIGNING_KEY or by LEDGERD_SIGNING_KEY_FILE, not both")
+	case file != "":
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return postgres.Keys{}, fmt.Errorf("reading the signing key: %w", err)
+		}
+		text = string(raw)
+	case text == "":
+		return postgres.Keys{}, errors.New("a signing key is required: make one with `ledgerd key new`, then set LEDGERD_SIGNING_KEY_FILE")
+	}
+	return parseKeys(strings.TrimSpace(text))
+}
+
+// parseKeys derives the verifier from the signer, so that the two can't differ.
+func parseKeys(signerKey string) (postgres.Keys, error) {
+	signer, err := note.NewSigner(signerKey)
+	if err != nil {
+		return postgres.Keys{}, errors.New("the signing key is malformed (its text is not shown); `ledgerd key new` makes one")
+	}
+	vkey, err := verifierKey(signerKey)
+	if err != nil {
+		return postgres.Keys{}, err
+	}
+	verifier, err := note.NewVerifier(vkey)
+	if err != nil {
+		return postgres.Keys{}, fmt.Errorf("deriving the verifier key: %w", err)
+	}
+	return postgres.Keys{Signer: signer, Verifier: verifier}, nil
+}

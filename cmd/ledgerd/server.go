@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"ledgerd/api"
+	"ledgerd/internal/postgres"
+	"ledgerd/web"
+)
+
+// Time limits of the listeners. The write timeout is longer than the API's own deadline, so that a slow answer is still
+// an answer.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 60 * time.Second
+	writeTimeout  = 60 * time.Second
+	idleTimeout   = 120 * time.Second
+	drainTimeout  = 20 * time.Second
+	maxHeader     = 32 << 10
+)
+
+// server is the running service: public and private listeners, the store and the append path.
+type server struct {
+	log      *slog.Logger
+	store    *postgres.Store
+	appender *postgres.Appender
+	public   net.Listener
+	private  net.Listener // nil for none
+	handler  http.Handler
+	metrics  *prometheus.Registry
+}
+
+// serverOptions are what a server is made of.
+type serverOptions struct {
+	Log         *slog.Logger
+	DatabaseURL string // of the service role
+	Keys        postgres.Keys
+	Listen      string
+	Private     string // "" for no private listener
+}
+
+// newServer connects, checks, listens and starts the append path. What it starts ends with run.
+func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
+	s := &server{log: o.Log, metrics: prometheus.NewRegistry()}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.store, err = postgres.Open(ctx, o.DatabaseURL); err != nil {
+		return nil, err
+	}
+	if err := s.store.CheckSchema(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := s.store.MakeLog(ctx, o.Keys, time.Now()); err != nil {
+		return nil, err
+	}
+	if s.public, err = net.Listen("tcp", o.Listen); err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", o.Listen, err)
+	}
+	if o.Private != "" {
+		if s.private, err = net.Listen("tcp", o.Private); err != nil {
+			return nil, fmt.Errorf("listening on %s: %w", o.Private, err)
+		}
+	}
+	s.appender = postgres.StartAppender(postgres.AppenderOptions{Store: s.store, Keys: o.Keys, Log: o.Log, Now: time.Now})
+	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	a, err := api.New(api.Options{
+		Store: s.store, Appender: s.appender, Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.handler = a.Handler()
+	return s, nil
+}
+
+// URL is where the service answers.
+func (s *server) URL() string { return "http://" + s.public.Addr().String() }
+
+// PrivateURL is where metrics and profiles are, "" for nowhere.
+func (s *server) PrivateURL() string {
+	if s.private == nil {
+		return ""
+	}
+	return "http://" + s.private.Addr().String()
+}
+
+// run serves until ctx ends, then stops taking requests, answers those it has, commits what is queued and closes. It also
+// ends when the listener fails.
+func (s *server) run(ctx context.Context) error {
+	defer s.close()
+	group, ctx := errgroup.WithContext(ctx)
+	s.serve(ctx, group, s.public, s.handler)
+	if s.private != nil {
+		s.serve(ctx, group, s.private, s.privateHandler())
+	}
+	return group.Wait()
+}
+
+// serve runs one listener in the group, and its orderly end.
+func (s *server) serve(ctx context.Context, group *errgroup.Group, l net.Listener, h http.Handler) {
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	group.Go(func() error {
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serving on %s: %w", l.Addr(), err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		if err := srv.Shutdown(drain); err != nil {
+			return errors.Join(fmt.Errorf("ending requests on %s: %w", l.Addr(), err), srv.Close())
+		}
+		return nil
+	})
+}
+
+// privateHandler is for the operator's network only: metrics and profiles, without a token.
+func (s *server) privateHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// close ends what newServer started, the append path first: it commits what is queued.
+func (s *server) close() {
+	if s.appender != nil {
+		drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+		defer cancel()
+		if err := s.appender.Close(drain); err != nil {
+			s.log.Error("stopping", "error", err)
+		}
+	}
+	for _, l := range []net.Listener{s.public, s.private} {
+		if l != nil {
+			l.Close() // a second close of a served listener; its error says just that
+		}
+	}
+	if s.store != nil {
+		s.store.Close()
+	}
+}
