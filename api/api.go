@@ -25,6 +25,7 @@ type Store interface {
 	entryReader
 	egressReader
 	policyReader
+	bundleReader
 	headReader
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -162,14 +163,18 @@ func (a *API) entryQuery(c *call) (q kinds.EntryQuery, err error) {
 		}
 		q.Kind = name
 	}
+	q.After, q.Size, err = a.pageStart(c)
+	return q, err
+}
+
+// pageStart is where a page begins, after which seq and of which tree: what the cursor says, else the newest tree's start.
+func (a *API) pageStart(c *call) (after, size int64, err error) {
 	if text, ok := c.query["cursor"]; ok {
 		cur, err := decodeCursor(text, filterOf(c))
-		q.After, q.Size = cur.After, cur.Size
-		return q, err
+		return cur.After, cur.Size, err
 	}
 	head, err := a.store.Head(c.ctx())
-	q.After, q.Size = -1, head.Next()
-	return q, err
+	return -1, head.Next(), err
 }
 
 // cursor is where a listing goes on. It pins what the listing is of; it grants nothing, since every page is authorized anew.
@@ -179,13 +184,14 @@ type cursor struct {
 	Filter string `json:"f"`
 }
 
-// filterOf is a digest of what selects the entries of a listing. Strings are length-free but separated by a byte that no
-// filter may hold.
+// filterOf is a digest of what selects the entries of a listing: everything but the place and the size of a page.
 func filterOf(c *call) string {
 	h := sha256.New()
-	for _, s := range []string{c.route.Path, c.who.Tenant, c.query["kind"], c.query["key"], c.query["from"], c.query["to"]} {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
+	fmt.Fprintf(h, "%q %q", c.route.Path, c.who.Tenant)
+	for _, p := range c.route.Query {
+		if value, ok := c.query[p.Name]; ok && p.Name != "cursor" && p.Name != "limit" {
+			fmt.Fprintf(h, " %q=%q", p.Name, value)
+		}
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
 }

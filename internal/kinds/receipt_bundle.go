@@ -3,9 +3,14 @@ package kinds
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
+	"ledgerd/ledger"
 	"ledgerd/receipts/air"
 )
 
@@ -54,7 +59,7 @@ func checkReceiptBundle(s Submission, env Env) (*Accepted, error) {
 	}
 	result := air.Verify(s.Artifact, policy)
 	if result.Unreadable() {
-		return nil, unreadable(s, result)
+		return nil, UnreadableBundle(s, result)
 	}
 	claims, valid := claimsOf(result)
 	if claims == nil {
@@ -110,9 +115,9 @@ func claimsOf(r air.Result) (claims *air.Claims, valid bool) {
 	return nil, false
 }
 
-// unreadable names what makes the bytes no JSON that could be judged. Where the strict parser finds nothing, it is the
+// UnreadableBundle names what makes the bytes no JSON that could be judged. Where the strict parser finds nothing, it is the
 // profile's own demand: one object, nested no deeper than it needs.
-func unreadable(s Submission, r air.Result) error {
+func UnreadableBundle(s Submission, r air.Result) error {
 	if r.Errors[0].Rule == air.R002 {
 		return &TooLargeError{Limit: air.MaxBundleBytes}
 	}
@@ -133,4 +138,43 @@ func invalidBundle(s Submission, r air.Result) error {
 		Code: "receipt-invalid", Pointer: s.ArtifactAt, Causes: causes,
 		Detail: "the bundle breaks rules of the AI Interaction Receipt profile; nothing was recorded",
 	}
+}
+
+// RecordedBundle is a bundle as it was recorded: what was posted, and what the server said about it.
+type RecordedBundle struct {
+	Seq        int64
+	RecordedAt time.Time
+	Bundle     []byte // canonical
+	RequestID  *string
+	Receiver   BundleReceiver
+}
+
+// ReadBundle reads a recorded bundle from its entry. *ErasedError once its content is gone.
+func ReadBundle(e ledger.Entry) (*RecordedBundle, error) {
+	if e.Erased() {
+		return nil, &ErasedError{Seq: e.Seq}
+	}
+	c, err := ledger.ParseContent(e.Content)
+	if err != nil {
+		return nil, err
+	}
+	b := &RecordedBundle{Seq: e.Seq, RecordedAt: e.RecordedAt, Bundle: c.Artifact}
+	if b.RequestID, err = parseBundleContext(Submission{Context: c.Context}); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(c.Receiver, &b.Receiver); err != nil {
+		return nil, fmt.Errorf("reading the verdict of entry %d: %w", e.Seq, err)
+	}
+	return b, nil
+}
+
+// BundleQuery selects recorded bundles by what their receipts say; nil selects all. From and To are instants of the
+// exchange, half-open.
+type BundleQuery struct {
+	ReceiptID, ReceiptDigest, RequestDigest, ResponseDigest, EndpointHost, ModelID, RetentionClass, Provider, WitnessMode, Status, RequestID *string
+
+	From, To *time.Time
+	After    int64 // seq of the last entry seen, -1 to begin
+	Size     int64 // entries from this seq on are left out
+	Limit    int
 }

@@ -61,16 +61,7 @@ func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility
 	if err != nil {
 		return nil, -1, unavailable(err)
 	}
-	for _, e := range all {
-		if see.Sees(e.Meta.Kind, e.Meta.Actor.TokenID) {
-			list = append(list, e)
-		}
-	}
-	next = -1
-	if len(seqs) == q.Limit {
-		next = seqs[len(seqs)-1]
-	}
-	return list, next, nil
+	return visible(all, see, q.Limit)
 }
 
 // entrySeqs finds the seqs of one page. Each kind is a range of one index; the ranges are merged by seq.

@@ -82,3 +82,11 @@ func (p place) String() string {
 }
 
 func finding(rule Rule, path string) Finding { return Finding{rule, path, rule.Message()} }
+
+// ReceiptDigest is the computed digest of the receipt, "" for an invalid bundle.
+func (r Result) ReceiptDigest() string {
+	if r.Status != Valid && r.Status != Indeterminate {
+		return ""
+	}
+	return r.claims.ReceiptDigest
+}
