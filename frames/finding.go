@@ -46,9 +46,9 @@ type Finding struct {
 	// Pointer is the place, an RFC 6901 pointer from the artifact's root, of known member names and indexes only.
 	Pointer string `json:"pointer"`
 	// Document is the requirement that is touched, document and number ("context-reuse D4"); empty if no requirement is.
-	Document string `json:"document,omitempty"`
+	Document string `json:"document,omitzero"`
 	// More counts the further places with this code that are left out after MaxPlaces of them.
-	More int `json:"more,omitempty"`
+	More int `json:"more,omitzero"`
 }
 
 // MaxPlaces is how many places are listed for one code. Findings are stored with the entry, and a report of ten thousand

@@ -41,8 +41,8 @@ const (
 	gotUnreadable  = "unreadable"
 )
 
-// caseIndex is the name of the Context Graph corpus's index in its folder.
-const caseIndex = "cases.json"
+// ContextGraphIndex is the name of the Context Graph corpus's index in its folder.
+const ContextGraphIndex = "cases.json"
 
 // expectation is one row of the index.
 type expectation struct {
@@ -54,7 +54,7 @@ type expectation struct {
 // verdict, the stage of a refusal, the flags and all that a case file itself expects must come out the same, for a
 // composition to the byte. The error is about the corpus as a whole; a case that can't be read is a result that fails.
 func RunContextGraphCases(fsys fs.FS, opt CaseOptions) ([]CaseResult, error) {
-	src, err := fs.ReadFile(fsys, caseIndex)
+	src, err := fs.ReadFile(fsys, ContextGraphIndex)
 	if err != nil {
 		return nil, fmt.Errorf("reading the index of cases: %w", err)
 	}

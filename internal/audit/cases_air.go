@@ -13,8 +13,8 @@ import (
 	"ledgerd/receipts/air"
 )
 
-// airVectors is the name of the AI Interaction Receipt corpus in its folder.
-const airVectors = "vectors.json"
+// AIRVectors is the name of the AI Interaction Receipt corpus in its folder.
+const AIRVectors = "vectors.json"
 
 // airVector is one published vector. A valid one has a digest, an invalid one a rule.
 type airVector struct {
@@ -26,7 +26,7 @@ type airVector struct {
 // must be valid under its own policy and have its expected_receipt_digest; an invalid one must be rejected, naming its
 // expected_rule among the rules that it breaks. The error is about the corpus as a whole.
 func RunAIRCases(fsys fs.FS) ([]CaseResult, error) {
-	src, err := fs.ReadFile(fsys, airVectors)
+	src, err := fs.ReadFile(fsys, AIRVectors)
 	if err != nil {
 		return nil, fmt.Errorf("reading the receipt vectors: %w", err)
 	}

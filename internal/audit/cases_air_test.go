@@ -11,7 +11,7 @@ import (
 
 func airCorpus(valid, invalid string) fstest.MapFS {
 	src := `{"valid_vectors":[` + valid + `],"invalid_vectors":[` + invalid + `]}`
-	return fstest.MapFS{airVectors: {Data: []byte(src)}}
+	return fstest.MapFS{AIRVectors: {Data: []byte(src)}}
 }
 
 func TestAIRVectorsFailWhenExpectationsChange(t *testing.T) {
@@ -38,13 +38,13 @@ func TestPublishedAIRDigestsMatter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range dirs {
-		src, err := fs.ReadFile(os.DirFS(dir), airVectors)
+		src, err := fs.ReadFile(os.DirFS(dir), AIRVectors)
 		if err != nil {
 			t.Fatal(err)
 		}
 		changed := strings.Replace(string(src), `"expected_receipt_digest": "sha256:d2`, `"expected_receipt_digest": "sha256:d3`, 1)
 		changed = strings.Replace(changed, `"expected_rule": "AIR-V1-R003"`, `"expected_rule": "AIR-V1-R004"`, 1)
-		results, err := RunAIRCases(fstest.MapFS{airVectors: {Data: []byte(changed)}})
+		results, err := RunAIRCases(fstest.MapFS{AIRVectors: {Data: []byte(changed)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,7 @@ type indexRow struct {
 // wantEveryChangeCaught changes one expectation of one case at a time; that case must then fail.
 func wantEveryChangeCaught(t *testing.T, corpus fs.FS) {
 	t.Helper()
-	src, err := fs.ReadFile(corpus, caseIndex)
+	src, err := fs.ReadFile(corpus, ContextGraphIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestCorpusAsAWholeIsRefused(t *testing.T) {
 		"other verdict":   `{"cases":[{"file":"a","kind":"compose","expect":"maybe"}]}`,
 		"not JSON":        `cases`,
 	} {
-		if _, err := RunContextGraphCases(fstest.MapFS{caseIndex: {Data: []byte(index)}}, CaseOptions{}); err == nil {
+		if _, err := RunContextGraphCases(fstest.MapFS{ContextGraphIndex: {Data: []byte(index)}}, CaseOptions{}); err == nil {
 			t.Errorf("%s was run", name)
 		}
 	}
@@ -218,13 +218,13 @@ func TestCorpusAsAWholeIsRefused(t *testing.T) {
 	if _, err := RunContextGraphCases(os.DirFS(ownContextGraph), CaseOptions{SkipKinds: []string{"compose"}}); err == nil {
 		t.Error("a kind that is built was skipped")
 	}
-	if _, err := RunAIRCases(fstest.MapFS{airVectors: {Data: []byte(`{"valid_vectors":[],"invalid_vectors":[]}`)}}); err == nil {
+	if _, err := RunAIRCases(fstest.MapFS{AIRVectors: {Data: []byte(`{"valid_vectors":[],"invalid_vectors":[]}`)}}); err == nil {
 		t.Error("no vectors were run")
 	}
 }
 
 func TestUnbuiltAndUnreadableCasesFail(t *testing.T) {
-	corpus := fstest.MapFS{caseIndex: {Data: []byte(`{"cases":[
+	corpus := fstest.MapFS{ContextGraphIndex: {Data: []byte(`{"cases":[
 		{"file":"a","kind":"trace-journal","expect":"accept"},
 		{"file":"../b","kind":"compose","expect":"reject"},
 		{"file":"gone","kind":"compose","expect":"reject"}]}`)}}

@@ -217,7 +217,7 @@ func egressScopes(usage []UsageLine, grants []Grant) []EgressScope {
 		slices.SortFunc(grants, func(a, b Grant) int { return cmp.Compare(a.Seq, b.Seq) })
 		s := EgressScope{Scope: scope, Verdict: Consented, Verdicts: map[Verdict]int{}}
 		for _, u := range usage {
-			v := ScopeVerdict(grants, u.AsOf)
+			v := ScopeVerdict(grants, u.AsOf, u.Seq)
 			s.Verdicts[v]++
 			if severity[v] > severity[s.Verdict] {
 				s.Verdict = v
@@ -244,19 +244,19 @@ func egressGrant(g Grant) EgressGrant {
 	return e
 }
 
-// ScopeVerdict judges the grants of one provider and scope at the instant of an egress: by what they say of themselves,
-// and by when they were recorded, so that a backdated grant does not read as consent.
-func ScopeVerdict(grants []Grant, at time.Time) Verdict {
+// ScopeVerdict judges the grants of one provider and scope at the instant of an egress that entry seq reports: by what the
+// grants say of themselves, and by when they were recorded, so that a backdated one does not read as consent.
+func ScopeVerdict(grants []Grant, at time.Time, seq int64) Verdict {
 	best := Unconsented
 	for _, g := range grants {
-		if v := grantVerdict(g, at); severity[v] < severity[best] {
+		if v := grantVerdict(g, at, seq); severity[v] < severity[best] {
 			best = v
 		}
 	}
 	return best
 }
 
-func grantVerdict(g Grant, at time.Time) Verdict {
+func grantVerdict(g Grant, at time.Time, seq int64) Verdict {
 	granted, ok := frames.ParseRFC3339(g.Receipt.GrantedAt)
 	switch {
 	case !ok:
@@ -265,8 +265,17 @@ func grantVerdict(g Grant, at time.Time) Verdict {
 		return GrantedAfter
 	case !g.Receipt.IsLive(at):
 		return Expired
-	case g.RecordedAt.After(at):
+	case g.Seq > seq || !recordedBy(g.RecordedAt, at):
 		return RecordedAfter
 	}
 	return Consented
+}
+
+// recordedBy says whether something was recorded by the instant of an egress. Hosts stamp whole seconds and the ledger
+// microseconds: an instant in whole seconds names that second, so what was recorded within it is not held to be late.
+func recordedBy(recorded, at time.Time) bool {
+	if at.Nanosecond() == 0 {
+		return recorded.Before(at.Add(time.Second))
+	}
+	return !recorded.After(at)
 }

@@ -1,0 +1,96 @@
+package audit
+
+import (
+	"testing"
+	"time"
+
+	"ledgerd/frames"
+	"ledgerd/receipts"
+)
+
+func at(s string) time.Time {
+	t, ok := frames.ParseRFC3339(s)
+	if !ok {
+		panic("bad instant in a test: " + s)
+	}
+	return t
+}
+
+func grantOf(seq int64, recorded, granted string, expires ...string) Grant {
+	g := Grant{Seq: seq, RecordedAt: at(recorded), Receipt: receipts.ConsentReceipt{
+		ProviderID: "p", Scope: receipts.ThirdPartyModel, Grantor: receipts.Grantor{Kind: receipts.Human, ID: "maria"}, GrantedAt: granted,
+	}}
+	if len(expires) > 0 {
+		g.Receipt.ExpiresAt = &expires[0]
+	}
+	return g
+}
+
+func TestScopeVerdict(t *testing.T) {
+	t.Parallel()
+	const noon = "2026-06-01T12:00:00Z"
+	for _, c := range []struct {
+		name   string
+		grants []Grant
+		want   Verdict
+	}{
+		{"none", nil, Unconsented},
+		{"in force and recorded", []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")}, Consented},
+		{"granted at that instant", []Grant{grantOf(1, "2026-06-01T12:00:00Z", noon)}, Consented},
+		{"granted an instant later", []Grant{grantOf(1, "2026-06-01T11:00:00Z", "2026-06-01T12:00:00.000001Z")}, GrantedAfter},
+		{"expires at that instant", []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", noon)}, Expired},
+		{"expires an instant later", []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-06-01T12:00:00.1Z")}, Consented},
+		{"backdated", []Grant{grantOf(1, "2026-06-01T12:00:01Z", "2026-01-01T00:00:00Z")}, RecordedAfter},
+		{"recorded within the second that the egress names", []Grant{grantOf(1, "2026-06-01T12:00:00.9Z", "2026-01-01T00:00:00Z")}, Consented},
+		{"recorded after the report", []Grant{grantOf(8, "2026-06-01T12:00:00Z", "2026-01-01T00:00:00Z")}, RecordedAfter},
+		{"unreadable", []Grant{grantOf(1, "2026-01-01T00:00:00Z", "in January")}, Unconsented},
+		{"the best of several counts", []Grant{
+			grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"), grantOf(2, "2026-07-01T00:00:00Z", "2026-07-01T00:00:00Z"),
+			grantOf(3, "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+		}, Consented},
+	} {
+		if got := ScopeVerdict(c.grants, at(noon), 7); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	sharp := grantOf(1, "2026-06-01T12:00:00.5Z", "2026-01-01T00:00:00Z")
+	if got := ScopeVerdict([]Grant{sharp}, at("2026-06-01T12:00:00.4Z"), 7); got != RecordedAfter {
+		t.Errorf("an egress with a fraction names an instant: %s", got)
+	}
+}
+
+// Tokens are counted once, however many scopes and grants the provider has; frames merge by identity.
+func TestEgressCountsOnce(t *testing.T) {
+	t.Parallel()
+	frame := func(id string, tokens int64) ServedFrame {
+		return ServedFrame{ID: frames.FrameID{ProviderID: "p", FrameID: id, ContentDigest: frames.SomeDigest("sha256:x")}, Tokens: tokens}
+	}
+	local := grantOf(2, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")
+	local.Receipt.Scope = receipts.OrgTenant
+	lines := Egress([]UsageLine{
+		{Seq: 9, ProviderID: "p", AsOf: at("2026-06-02T00:00:00Z"), FramesServed: 1, Tokens: 7, Frames: []ServedFrame{frame("a", 7)}},
+		{Seq: 5, ProviderID: "p", AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 2, Tokens: 12, Frames: []ServedFrame{frame("b", 5), frame("a", 7)}},
+		{Seq: 6, ProviderID: "idle", AsOf: at("2026-06-01T00:00:00Z")},
+		{Seq: 7, ProviderID: "gone", AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 3, Tokens: 1},
+	}, []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-06-01T12:00:00Z"), local})
+	if len(lines) != 3 || lines[0].ProviderID != "gone" || lines[1].ProviderID != "idle" {
+		t.Fatalf("lines %+v", lines)
+	}
+	p := lines[2]
+	if p.Tokens != "19" || p.FramesServed != "3" || p.Reports != 2 || len(p.Frames) != 2 || p.Frames[0].FrameID.FrameID != "a" || p.Frames[0].Tokens != "14" || p.Frames[0].Times != 2 {
+		t.Errorf("provider p: %+v", p)
+	}
+	if !p.FirstAsOf.Equal(at("2026-06-01T00:00:00Z")) || !p.LastAsOf.Equal(at("2026-06-02T00:00:00Z")) || p.Seqs[0] != 5 || p.Seqs[1] != 9 {
+		t.Errorf("period and seqs: %+v", p)
+	}
+	if len(p.Scopes) != 2 || p.Scopes[0].Scope != receipts.OrgTenant || p.Scopes[0].Verdict != Consented ||
+		p.Scopes[1].Verdict != Expired || p.Scopes[1].Verdicts[Consented] != 1 || p.Scopes[1].Verdicts[Expired] != 1 {
+		t.Errorf("scopes: %+v", p.Scopes)
+	}
+	if f := lines[1].Flags; len(f) != 2 || f[0] != FlagNoConsent || f[1] != FlagReachUnknown {
+		t.Errorf("idle's flags %v", f)
+	}
+	if f := lines[0].Flags; len(f) != 2 || f[1] != FlagErased {
+		t.Errorf("gone's flags %v", f)
+	}
+}
