@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"ledgerd/frames"
+	"ledgerd/metering"
+	"ledgerd/receipts"
+)
+
+// Recorded acknowledges a write: the entry is committed, and a signed checkpoint covers it.
+type Recorded struct {
+	Seq        int64            `json:"seq"` // its place in the log
+	Kind       string           `json:"kind"`
+	Key        string           `json:"key"`
+	RecordedAt time.Time        `json:"recorded_at"` // the server's clock
+	LeafHash   [32]byte         `json:"leaf_hash"`
+	Findings   []frames.Finding `json:"findings"` // what an auditor wants to know although it was accepted
+	Replayed   bool             `json:"-"`        // it had been recorded before, by an earlier attempt or call
+}
+
+// UsageReport is one request's usage. RequestID is the entry's key: the same one with another content is a conflict.
+type UsageReport struct {
+	RequestID  string               `json:"request_id"` // 1 to 256 bytes
+	TurnID     string               `json:"turn_id"`
+	CustomerID string               `json:"customer_id"`
+	Report     metering.UsageReport `json:"report"` // as_of at most 400 days old and 5 minutes ahead
+}
+
+// PostUsageReport records a usage report, for a host's token. The same report again is a replay.
+func (c *Client) PostUsageReport(ctx context.Context, u UsageReport) (Recorded, error) {
+	return c.record(ctx, request{doing: "posting a usage report", method: http.MethodPost, path: "/v1/usage-reports"}, u)
+}
+
+// PostConsentReceipt records a grant of consent, for a host's token. The key, 1 to 256 bytes, makes this grant one entry
+// however often the call is repeated. With "" the client makes a random one for this call and its retries; should the
+// outcome stay unknown, the error has it.
+func (c *Client) PostConsentReceipt(ctx context.Context, r receipts.ConsentReceipt, key string) (Recorded, error) {
+	const doing = "posting a consent receipt"
+	if key == "" {
+		key = "client-" + rand.Text()
+	}
+	if len(key) > 256 || !utf8.ValidString(key) || containsControl(key) {
+		return Recorded{}, errors.New(doing + ": a key is 1 to 256 bytes of UTF-8 without control characters")
+	}
+	return c.record(ctx, request{doing: doing, method: http.MethodPost, path: "/v1/consent-receipts", key: key}, r)
+}
+
+func containsControl(s string) bool {
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// PostReceiptBundle records an AI Interaction Receipt bundle, for a host's token. An invalid one is a *Problem with every
+// rule that it breaks as its Causes. requestID is the request that the exchange belonged to, "" when it is not known.
+func (c *Client) PostReceiptBundle(ctx context.Context, bundle []byte, requestID string) (Recorded, error) {
+	r := request{doing: "posting a receipt bundle", method: http.MethodPost, path: "/v1/receipt-bundles", body: bundle}
+	if requestID != "" {
+		r.query = url.Values{"request_id": {requestID}}
+	}
+	return c.send(ctx, r)
+}
+
+// record sends v as the body.
+func (c *Client) record(ctx context.Context, r request, v any) (Recorded, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return Recorded{}, errors.New(r.doing + ": it can't be written as JSON, which demands valid UTF-8")
+	}
+	r.body = body
+	return c.send(ctx, r)
+}
+
+func (c *Client) send(ctx context.Context, r request) (Recorded, error) {
+	var answer Recorded
+	r.effect = idempotent
+	header, err := c.call(ctx, r, &answer)
+	if err != nil {
+		return Recorded{}, err
+	}
+	answer.Replayed = header.Get("Idempotent-Replayed") == "true"
+	return answer, nil
+}
