@@ -137,12 +137,16 @@ func (a *Appender) refuseRest() {
 	}
 }
 
+// maxAttempts is how often a batch is run while its outcome is unknown: the first time, after a lost connection, and once
+// more after a blocker had to be ended.
+const maxAttempts = 3
+
 // record commits a batch. When that fails for a reason that may lie in one request, each is tried alone, so that only the
 // culprit fails. When the outcome is unknown the same batch is run again: the key look-up under the lock finds what an
 // unanswered COMMIT did record.
 func (a *Appender) record(ctx context.Context, batch []*pending) {
 	err := a.try(ctx, batch)
-	if errors.Is(err, kinds.ErrUnavailable) && ctx.Err() == nil {
+	for attempt := 1; errors.Is(err, kinds.ErrUnavailable) && ctx.Err() == nil && attempt < maxAttempts; attempt++ {
 		a.log.Warn("append: outcome unknown, running the batch again", "entries", len(batch), "error", err)
 		err = a.try(ctx, batch)
 	}
@@ -175,6 +179,9 @@ func (a *Appender) try(ctx context.Context, batch []*pending) error {
 	// Whatever the transaction left behind, a closed connection rolls it back. Memory is only ahead of the database if
 	// commit said so, and it says so last.
 	a.disconnect()
+	if isLockTimeout(err) {
+		a.unblock(ctx)
+	}
 	return err
 }
 

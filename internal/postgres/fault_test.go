@@ -1,0 +1,90 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+// A process that stops in the middle of a batch, with the head's lock in its hand and the server waiting for the rest of a
+// COPY, does not stop the others: they end its session.
+func TestPausedHolderOfTheHeadIsEnded(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	paused := connect(t, l.ServiceURL)
+	for _, sql := range []string{"BEGIN", "SELECT size FROM ledger.head FOR UPDATE"} {
+		if _, err := paused.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := paused.PgConn().Frontend()
+	out.SendQuery(&pgproto3.Query{String: "COPY ledger.keys FROM STDIN (FORMAT binary)"})
+	if err := out.Flush(); err != nil { // and nothing follows
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Consent(t, "k", "p")); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the other process was held up for %v", time.Since(start))
+	checkLog(t, l)
+}
+
+// The database goes away in the middle of everything: whatever was acknowledged is there, each post has exactly one
+// entry, and the same appender goes on.
+func TestTerminatedSessionsLoseNothing(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	admin := connect(t, l.AdminURL)
+	const posts = 400
+	var wg sync.WaitGroup
+	acknowledged := make([]int64, posts)
+	for w := range 16 {
+		wg.Go(func() {
+			for i := w; i < posts; i += 16 {
+				// A caller that is told "unknown" asks again, as clients do.
+				acknowledged[i] = appendUntilKnown(t, l, fmt.Sprintf("k%d", i))
+			}
+		})
+	}
+	for range 12 {
+		_, err := admin.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ledger_svc' AND datname = current_database()`)
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	for range 50 { // each failed ping drops one of the pool's dead connections
+		if l.Store.Ping(t.Context()) == nil {
+			break
+		}
+	}
+	for i, seq := range acknowledged {
+		e, err := l.Store.Entry(t.Context(), ledgertest.Tenant, auditor, seq)
+		if err != nil || e.Meta.Key != fmt.Sprintf("k%d", i) {
+			t.Errorf("k%d was acknowledged as %d, which holds %q: %v", i, seq, e.Meta.Key, err)
+		}
+	}
+	if head := checkLog(t, l); head.Size != posts {
+		t.Errorf("the log has %d entries, want %d", head.Size, posts)
+	}
+}
+
+func appendUntilKnown(t *testing.T, l *ledgertest.Ledger, key string) int64 {
+	t.Helper()
+	var err error
+	for range 50 {
+		r, failed := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Consent(t, key, "p"))
+		if failed == nil {
+			return r.Seq
+		}
+		err = failed
+	}
+	t.Errorf("%s: never recorded: %v", key, err)
+	return -1
+}
