@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,11 +48,14 @@ func readConnection(dir string) (connectionFile, error) {
 
 // writeConnection replaces the file in one step, so that a reader sees the old one or the new one whole.
 func writeConnection(dir string, c connectionFile) error {
-	raw, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // a person copies the URLs
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(c); err != nil {
 		return err
 	}
-	return replaceFile(connectionPath(dir), append(raw, '\n'))
+	return replaceFile(connectionPath(dir), b.Bytes())
 }
 
 // replaceFile writes a secret file by renaming a complete one into place.
@@ -67,7 +71,16 @@ func replaceFile(path string, content []byte) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("writing %s: %w", path, err), os.Remove(f.Name()))
 	}
-	return nil
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes a rename durable.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // bootstrapCmd prepares an empty server for `ledgerd serve`.

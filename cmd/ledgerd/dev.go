@@ -25,10 +25,11 @@ type devCmd struct {
 }
 
 const (
-	devDatabase   = "ledger"
-	devTenant     = "dev"
-	signingName   = "signing.key"
-	passwordsName = "roles.password"
+	devDatabase = "ledger"
+	devTenant   = "dev"
+	signingName = "signing.key"
+	ownerName   = "owner.password"
+	serviceName = "service.password"
 )
 
 func (c *devCmd) Run(p *process) error {
@@ -109,18 +110,22 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) error {
 // prepare makes roles, database, schema and signing key, or finds them.
 func (c *devCmd) prepare(ctx context.Context, dir string, pg *devstack.Postgres) (connectionFile, postgres.Keys, error) {
 	var conn connectionFile
-	password, err := keptSecret(filepath.Join(dir, passwordsName), func() (string, error) { return rand.Text(), nil })
+	passwords := [2]string{}
+	for i, name := range [2]string{ownerName, serviceName} {
+		var err error
+		if passwords[i], err = keptSecret(filepath.Join(dir, name), func() (string, error) { return rand.Text(), nil }); err != nil {
+			return conn, postgres.Keys{}, err
+		}
+	}
+	admin := pg.AdminURL("postgres")
+	err := postgres.Bootstrap(ctx, admin, devDatabase, passwords[0], passwords[1])
 	if err != nil {
 		return conn, postgres.Keys{}, err
 	}
-	admin := pg.AdminURL("postgres")
-	if err := postgres.Bootstrap(ctx, admin, devDatabase, password, password); err != nil {
+	if conn.MigrateURL, err = postgres.LoginURL(admin, devDatabase, postgres.OwnerRole, passwords[0]); err != nil {
 		return conn, postgres.Keys{}, err
 	}
-	if conn.MigrateURL, err = postgres.LoginURL(admin, devDatabase, postgres.OwnerRole, password); err != nil {
-		return conn, postgres.Keys{}, err
-	}
-	if conn.PostgresURL, err = postgres.LoginURL(admin, devDatabase, postgres.ServiceRole, password); err != nil {
+	if conn.PostgresURL, err = postgres.LoginURL(admin, devDatabase, postgres.ServiceRole, passwords[1]); err != nil {
 		return conn, postgres.Keys{}, err
 	}
 	if err := migrateUp(ctx, conn.MigrateURL); err != nil {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+)
+
+// checkpointFile keeps the newest signed checkpoint outside the database, so that a database which was restored from an
+// older backup is noticed: it would hold less than was signed for. Writing is no part of an append: the newest of what was
+// published while a write ran is written next, so the file is behind by one write at most.
+type checkpointFile struct {
+	path string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	newest []byte
+	wake   chan struct{} // holds one token while newest waits to be written
+}
+
+func newCheckpointFile(path string, log *slog.Logger) *checkpointFile {
+	return &checkpointFile{path: path, log: log, wake: make(chan struct{}, 1)}
+}
+
+// read is the kept checkpoint, nil when none was ever kept.
+func (f *checkpointFile) read() ([]byte, error) {
+	raw, err := os.ReadFile(f.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the kept checkpoint: %w", err)
+	}
+	return raw, nil
+}
+
+// publish hands over a committed checkpoint and never waits.
+func (f *checkpointFile) publish(note []byte) {
+	f.mu.Lock()
+	f.newest = note
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes what is published until ctx ends, and once more then.
+func (f *checkpointFile) run(ctx context.Context) {
+	for {
+		select {
+		case <-f.wake:
+			f.write()
+		case <-ctx.Done():
+			f.write()
+			return
+		}
+	}
+}
+
+// write puts the newest checkpoint on disk. A failure is loud and does not stop the service: the database has the entries,
+// and the next checkpoint is tried again.
+func (f *checkpointFile) write() {
+	f.mu.Lock()
+	note := f.newest
+	f.newest = nil
+	f.mu.Unlock()
+	if note == nil {
+		return
+	}
+	if err := replaceFile(f.path, note); err != nil {
+		f.log.Error("the newest checkpoint could not be kept outside the database; a restored backup might go unnoticed", "error", err)
+	}
+}
