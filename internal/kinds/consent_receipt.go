@@ -6,6 +6,7 @@ import (
 
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
+	"ledgerd/ledger"
 	"ledgerd/receipts"
 )
 
@@ -17,6 +18,7 @@ var ConsentReceipt = Kind{
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&consents},
 	check:    checkConsentReceipt,
+	project:  projectConsentReceipt,
 }
 
 var consents = Table{Name: "consents", Columns: []Column{
@@ -26,18 +28,8 @@ var consents = Table{Name: "consents", Columns: []Column{
 }}
 
 func checkConsentReceipt(s Submission, _ Env) (*Accepted, error) {
-	if err := noContext(s); err != nil {
-		return nil, err
-	}
-	d := strictjson.NewDecoder(s.Artifact, strictjson.Open)
-	r := receipts.DecodeConsentReceipt(d)
-	if err := finish(d, s.ArtifactAt); err != nil {
-		return nil, err
-	}
-	if err := boundConsent(r, s.ArtifactAt); err != nil {
-		return nil, err
-	}
-	if err := refused(r.Check(), s.ArtifactAt); err != nil {
+	r, err := readConsent(s)
+	if err != nil {
 		return nil, err
 	}
 	findings := r.Findings()
@@ -45,13 +37,37 @@ func checkConsentReceipt(s Submission, _ Env) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Accepted{
-		Key: s.Key, Content: content, Findings: findings,
-		Rows: []Rows{{Table: &consents, Values: [][]any{{
-			r.ProviderID, string(r.Scope), r.ProviderName, r.ProviderVersion,
-			string(r.Grantor.Kind), r.Grantor.ID, r.GrantedAt, instant(&r.GrantedAt), r.ExpiresAt, instant(r.ExpiresAt),
-		}}}},
-	}, nil
+	return &Accepted{Key: s.Key, Content: content, Findings: findings, Rows: consentRows(r)}, nil
+}
+
+func projectConsentReceipt(c ledger.Content) (Projection, error) {
+	r, err := readConsent(recorded(c))
+	if err != nil {
+		return Projection{}, err
+	}
+	return Projection{Rows: consentRows(r)}, nil
+}
+
+func readConsent(s Submission) (receipts.ConsentReceipt, error) {
+	if err := noContext(s); err != nil {
+		return receipts.ConsentReceipt{}, err
+	}
+	d := strictjson.NewDecoder(s.Artifact, strictjson.Open)
+	r := receipts.DecodeConsentReceipt(d)
+	if err := finish(d, s.ArtifactAt); err != nil {
+		return r, err
+	}
+	if err := boundConsent(r, s.ArtifactAt); err != nil {
+		return r, err
+	}
+	return r, refused(r.Check(), s.ArtifactAt)
+}
+
+func consentRows(r receipts.ConsentReceipt) []Rows {
+	return []Rows{{Table: &consents, Values: [][]any{{
+		r.ProviderID, string(r.Scope), r.ProviderName, r.ProviderVersion,
+		string(r.Grantor.Kind), r.Grantor.ID, r.GrantedAt, instant(&r.GrantedAt), r.ExpiresAt, instant(r.ExpiresAt),
+	}}}}
 }
 
 func boundConsent(r receipts.ConsentReceipt, base string) error {

@@ -37,7 +37,8 @@ type Kind struct {
 	UsesPolicy bool   // Accept needs Env.Policy
 	Tables     []*Table
 
-	check func(Submission, Env) (*Accepted, error)
+	check   func(Submission, Env) (*Accepted, error)
+	project func(ledger.Content) (Projection, error) // from what check recorded; it reads and derives with the same functions
 }
 
 // Accept verifies a submission and makes it ready to append. A refusal is a *TooLargeError, a *strictjson.Error

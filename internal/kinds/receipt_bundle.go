@@ -25,6 +25,7 @@ var ReceiptBundle = Kind{
 	UsesPolicy: true,
 	Tables:     []*Table{&receiptRows},
 	check:      checkReceiptBundle,
+	project:    projectReceiptBundle,
 }
 
 var receiptRows = Table{Name: "receipts", Columns: []Column{
@@ -61,7 +62,7 @@ func checkReceiptBundle(s Submission, env Env) (*Accepted, error) {
 	if result.Unreadable() {
 		return nil, UnreadableBundle(s, result)
 	}
-	claims, valid := claimsOf(result)
+	claims := claimsOf(result)
 	if claims == nil {
 		return nil, invalidBundle(s, result)
 	}
@@ -72,15 +73,41 @@ func checkReceiptBundle(s Submission, env Env) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(content.Artifact)
-	return &Accepted{
-		Key: claims.ReceiptID + "@sha256:" + hex.EncodeToString(sum[:]), Content: content,
-		Claims: []Claim{{Space: ReceiptClaim, Name: claims.ReceiptID, Value: claims.ReceiptDigest, Reserves: valid}},
+	p := bundleProjection(claims, content.Artifact, requestID, result.Status)
+	return &Accepted{Key: p.Key, Content: content, Claims: p.Claims, Rows: p.Rows}, nil
+}
+
+// projectReceiptBundle takes the verdict's status as it was recorded: under which policy a bundle was judged is stated in the
+// same content, and judging it again is re-verification, not a question of whether the rows follow from it. What the bundle
+// says is read anew, by all rules that need no trust, its own signatures among them.
+func projectReceiptBundle(c ledger.Content) (Projection, error) {
+	requestID, err := parseBundleContext(recorded(c))
+	if err != nil {
+		return Projection{}, err
+	}
+	var receiver BundleReceiver
+	if err := json.Unmarshal(c.Receiver, &receiver); err != nil {
+		return Projection{}, fmt.Errorf("reading the recorded verdict: %w", err)
+	}
+	result := air.Verify(c.Artifact, nil)
+	claims := claimsOf(result)
+	if claims == nil {
+		return Projection{}, invalidBundle(recorded(c), result)
+	}
+	return bundleProjection(claims, c.Artifact, requestID, receiver.Verdict.Status), nil
+}
+
+// bundleProjection is what follows from a bundle and its verdict; artifact is canonical.
+func bundleProjection(claims *air.Claims, artifact []byte, requestID *string, status air.Status) Projection {
+	sum := sha256.Sum256(artifact)
+	return Projection{
+		Key:    claims.ReceiptID + "@sha256:" + hex.EncodeToString(sum[:]),
+		Claims: []Claim{{Space: ReceiptClaim, Name: claims.ReceiptID, Value: claims.ReceiptDigest, Reserves: status == air.Valid}},
 		Rows: []Rows{{Table: &receiptRows, Values: [][]any{{
 			claims.ReceiptID, claims.ReceiptDigest, claims.RequestDigest, claims.ResponseDigest, claims.EndpointHost, claims.ModelID,
-			claims.RetentionClass, claims.Provider, claims.Timestamp, string(claims.WitnessMode), string(result.Status), requestID,
+			claims.RetentionClass, claims.Provider, claims.Timestamp, string(claims.WitnessMode), string(status), requestID,
 		}}}},
-	}, nil
+	}
 }
 
 func parseBundleContext(s Submission) (*string, error) {
@@ -102,17 +129,17 @@ func (e Env) policyNow() (*air.Policy, *int64, error) {
 	return p, &e.Policy.Seq, err
 }
 
-// claimsOf is what a bundle that may be recorded says; valid is false when its trust is indeterminate.
-func claimsOf(r air.Result) (claims *air.Claims, valid bool) {
+// claimsOf is what a bundle that may be recorded says, vouched for or not; nil of an invalid one.
+func claimsOf(r air.Result) *air.Claims {
 	if receipt, ok := r.ProviderReceipt(); ok {
 		c := receipt.Claims()
-		return &c, true
+		return &c
 	}
 	if receipt, ok := r.UnverifiedReceipt(); ok {
 		c := receipt.Claims()
-		return &c, false
+		return &c
 	}
-	return nil, false
+	return nil
 }
 
 // UnreadableBundle names what makes the bytes no JSON that could be judged. Where the strict parser finds nothing, it is the

@@ -19,6 +19,7 @@ var TrustPolicyKind = Kind{
 	MaxBytes:   256 << 10,
 	UsesPolicy: true,
 	check:      checkTrustPolicy,
+	project:    projectTrustPolicy,
 }
 
 // maxPins bounds a policy; each pin is looked up per proof.
@@ -41,14 +42,8 @@ type Pin struct {
 }
 
 func checkTrustPolicy(s Submission, env Env) (*Accepted, error) {
-	if err := noContext(s); err != nil {
-		return nil, err
-	}
-	artifact, err := parseTrustPolicy(s)
+	artifact, err := readTrustPolicy(s)
 	if err != nil {
-		return nil, err
-	}
-	if err := boundPolicy(artifact, s.ArtifactAt); err != nil {
 		return nil, err
 	}
 	policy := TrustPolicy{Fields: artifact.fields()}
@@ -60,6 +55,23 @@ func checkTrustPolicy(s Submission, env Env) (*Accepted, error) {
 		return nil, err
 	}
 	return &Accepted{Key: strconv.FormatInt(env.nextRevision(content.Artifact), 10), Content: content}, nil
+}
+
+// projectTrustPolicy derives no key: a revision counts the entries before it.
+func projectTrustPolicy(c ledger.Content) (Projection, error) {
+	_, err := readTrustPolicy(recorded(c))
+	return Projection{}, err
+}
+
+func readTrustPolicy(s Submission) (TrustPolicyArtifact, error) {
+	if err := noContext(s); err != nil {
+		return TrustPolicyArtifact{}, err
+	}
+	a, err := parseTrustPolicy(s)
+	if err != nil {
+		return a, err
+	}
+	return a, boundPolicy(a, s.ArtifactAt)
 }
 
 // nextRevision is the number of this artifact as a revision: the current one when nothing changes, so that a repeated PUT

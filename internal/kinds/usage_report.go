@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ledgerd/internal/strictjson"
+	"ledgerd/ledger"
 	"ledgerd/metering"
 )
 
@@ -20,6 +21,7 @@ var UsageReport = Kind{
 	MaxBytes: 1 << 20,
 	Tables:   []*Table{&usageLines},
 	check:    checkUsageReport,
+	project:  projectUsageReport,
 }
 
 var usageLines = Table{Name: "usage_lines", Columns: []Column{
@@ -32,24 +34,14 @@ var usageLines = Table{Name: "usage_lines", Columns: []Column{
 type usageContext struct{ requestID, turnID, customerID string }
 
 func checkUsageReport(s Submission, env Env) (*Accepted, error) {
-	ctx, err := parseUsageContext(s)
+	ctx, report, err := readUsage(s)
 	if err != nil {
 		return nil, err
 	}
-	d := strictjson.NewDecoder(s.Artifact, strictjson.Open)
-	report := metering.DecodeUsageReport(d)
-	if err := finish(d, s.ArtifactAt); err != nil {
+	if err := checkAsOf(report, s.ArtifactAt, env.Now); err != nil {
 		return nil, err
 	}
-	asOf, err := checkReport(report, s.ArtifactAt, env.Now)
-	if err != nil {
-		return nil, err
-	}
-	verified, err := metering.Verify(report)
-	if err != nil {
-		return nil, inconsistent(err, s.ArtifactAt)
-	}
-	rows, err := usageRows(ctx, verified, asOf)
+	rows, err := usageRows(ctx, report, s.ArtifactAt)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +51,33 @@ func checkUsageReport(s Submission, env Env) (*Accepted, error) {
 		return nil, err
 	}
 	return &Accepted{Key: ctx.requestID, Content: content, Findings: findings, Rows: rows}, nil
+}
+
+// projectUsageReport does not judge again whether as_of was near the receiver's clock: when the report came is not recorded,
+// only when it was sealed, and between the two it waited in a queue.
+func projectUsageReport(c ledger.Content) (Projection, error) {
+	ctx, report, err := readUsage(recorded(c))
+	if err != nil {
+		return Projection{}, err
+	}
+	rows, err := usageRows(ctx, report, "")
+	if err != nil {
+		return Projection{}, err
+	}
+	return Projection{Key: ctx.requestID, Rows: rows}, nil
+}
+
+func readUsage(s Submission) (usageContext, metering.UsageReport, error) {
+	ctx, err := parseUsageContext(s)
+	if err != nil {
+		return ctx, metering.UsageReport{}, err
+	}
+	d := strictjson.NewDecoder(s.Artifact, strictjson.Open)
+	report := metering.DecodeUsageReport(d)
+	if err := finish(d, s.ArtifactAt); err != nil {
+		return ctx, report, err
+	}
+	return ctx, report, boundReport(report, s.ArtifactAt)
 }
 
 func parseUsageContext(s Submission) (usageContext, error) {
@@ -81,8 +100,8 @@ func parseUsageContext(s Submission) (usageContext, error) {
 	return c, b.err
 }
 
-// checkReport applies the ledger's own rules, which the protocol does not have: bounded identifiers, an as_of near now.
-func checkReport(r metering.UsageReport, base string, now time.Time) (time.Time, error) {
+// boundReport and checkAsOf apply the ledger's own rules, which the protocol does not have.
+func boundReport(r metering.UsageReport, base string) error {
 	b := bounds{}
 	for i, p := range r.Providers {
 		row := base + "/providers/" + strconv.Itoa(i)
@@ -95,15 +114,16 @@ func checkReport(r metering.UsageReport, base string, now time.Time) (time.Time,
 			b.id(frame+"/content_digest", digest)
 		}
 	}
-	if b.err != nil {
-		return time.Time{}, b.err
-	}
-	asOf, err := metering.CheckAsOf(r, now)
+	return b.err
+}
+
+func checkAsOf(r metering.UsageReport, base string, now time.Time) error {
+	_, err := metering.CheckAsOf(r, now)
 	var e *metering.AsOfError
 	if errors.As(err, &e) {
-		return time.Time{}, &Rejection{Code: "as-of-not-acceptable", Pointer: base + e.Pointer(), Detail: e.Problem}
+		return &Rejection{Code: "as-of-not-acceptable", Pointer: base + e.Pointer(), Detail: e.Problem}
 	}
-	return asOf, err
+	return err
 }
 
 func inconsistent(err error, base string) error {
@@ -119,11 +139,20 @@ func inconsistent(err error, base string) error {
 	}
 }
 
-// usageRows makes one row per provider, in canonical order of providers so that the projection depends on nothing else.
-func usageRows(c usageContext, v metering.Verified, asOf time.Time) ([]Rows, error) {
-	events, err := metering.Events(v)
+// usageRows makes one row per provider, in canonical order of providers so that the projection depends on nothing else. It
+// demands that the report's sums hold.
+func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, error) {
+	verified, err := metering.Verify(r)
+	if err != nil {
+		return nil, inconsistent(err, base)
+	}
+	events, err := metering.Events(verified)
 	if err != nil {
 		return nil, err
+	}
+	asOf, ok := r.AsOfInstant()
+	if !ok {
+		return nil, &Rejection{Code: "as-of-not-acceptable", Pointer: base + "/as_of", Detail: metering.AsOfMalformed}
 	}
 	slices.SortFunc(events, func(a, b metering.Event) int { return cmp.Compare(a.ProviderID, b.ProviderID) })
 	rows := Rows{Table: &usageLines}

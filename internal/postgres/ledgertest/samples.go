@@ -1,0 +1,89 @@
+package ledgertest
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/receipts/air"
+)
+
+// Sample is an accepted submission of the kind that fills every projection column it can; n makes it differ from others.
+// A kind without a sample fails the test, so that a test over all kinds can't leave one out.
+func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
+	tb.Helper()
+	s, env := kinds.Submission{Key: fmt.Sprintf("sample-%d", n)}, kinds.Env{Now: time.Now()}
+	switch k {
+	case &kinds.UsageReport:
+		s.Artifact, s.Context = usageSample(env.Now, n)
+	case &kinds.ConsentReceipt:
+		s.Artifact = fmt.Appendf(nil, `{"provider_id":"north-llm","scope":"third-party-model","provider_name":"North","provider_version":"%d",`+
+			`"grantor":{"kind":"human","id":"maria@example"},"granted_at":"2026-01-10T08:00:00Z","expires_at":"2126-01-10T08:00:00Z"}`, n)
+	case &kinds.ReceiptBundle:
+		bundle, keyRef := bundleSample(tb, n)
+		s.Artifact, s.Context = bundle, fmt.Appendf(nil, `{"request_id":"req-%d"}`, n)
+		env.Policy = &kinds.TrustPolicy{Revision: 1, Fields: air.PolicyFields{TrustedKeyRefs: []string{keyRef}}}
+	case &kinds.TrustPolicyKind:
+		s.Artifact = fmt.Appendf(nil, `{"pins":[],"max_future_skew_seconds":%d}`, n%86400)
+		env.Policy = &kinds.TrustPolicy{Revision: int64(n)}
+	default:
+		tb.Fatalf("ledgertest: kind %s has no sample", k.Name)
+	}
+	a, err := k.Accept(s, env)
+	if err != nil {
+		tb.Fatalf("ledgertest: %s: %v", k.Name, err)
+	}
+	return a
+}
+
+// usageSample has two providers: one with frames of its own and of another, with and without digest, and one that served
+// nothing.
+func usageSample(now time.Time, n int) (artifact, context []byte) {
+	const frame = `{"frame":{"provider_id":%q,"frame_id":%q%s},"token_cost":%d}`
+	served := fmt.Sprintf(frame, "north-llm", "page/a", `,"content_digest":"sha256:`+strings.Repeat("0", 64)+`"`, n) + "," +
+		fmt.Sprintf(frame, "south-llm", "page/b", "", 7)
+	artifact = fmt.Appendf(nil, `{"budget_requested":2000,"budget_consumed":%d,"as_of":%q,"providers":[`+
+		`{"provider_id":"north-llm","frames_served":2,"frames_rejected":1,"token_cost":%d,"served_frames":[%s]},`+
+		`{"provider_id":"idle","frames_served":0,"frames_rejected":1,"token_cost":0}]}`,
+		n+7, now.UTC().Format("2006-01-02T15:04:05Z"), n+7, served)
+	return artifact, fmt.Appendf(nil, `{"request_id":"req-%d","turn_id":"turn-%d","customer_id":"customer"}`, n, n)
+}
+
+// bundleSample is a valid bundle signed by its provider, and the reference of the key to pin.
+func bundleSample(tb testing.TB, n int) (bundle []byte, keyRef string) {
+	tb.Helper()
+	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
+	public := ed25519.PublicKey(key[ed25519.SeedSize:])
+	r := air.Receipt{
+		ReceiptID: fmt.Sprintf("air1_sample_%d", n), RequestDigest: digest("request", n), ResponseDigest: digest("response", n),
+		Endpoint: "https://api.openai.com/v1/responses", ModelID: "openai/some-model", RetentionClass: "undeclared",
+		Timestamp:      "2026-01-10T08:00:00Z",
+		TrustStatement: air.TrustStatement{TerminatingParty: "provider", WitnessMode: air.ProviderSigns, NotaryTrustModel: air.ModelNone},
+	}
+	signature, err := air.SignProvider(r, key)
+	if err != nil {
+		tb.Fatalf("ledgertest: %v", err)
+	}
+	bundle, err = air.Bundle{
+		Profile: air.ProfileV1, Receipt: r, Proofs: air.Proofs{ProviderSignature: signature},
+		RetentionEvidence: air.RetentionEvidence{
+			Provider: "openai", SourceURL: "https://developers.openai.com/api/docs/guides/your-data", RetrievedOn: "2026-01-10",
+			SourceSHA256: digest("page", 0), DeclaredClass: "undeclared",
+		},
+		VerificationKeys: []air.VerificationKey{air.NewVerificationKey(public, air.RoleProvider, "openai")},
+	}.JSON()
+	if err != nil {
+		tb.Fatalf("ledgertest: %v", err)
+	}
+	return bundle, air.KeyRef(public)
+}
+
+func digest(of string, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", of, n))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
