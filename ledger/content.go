@@ -46,7 +46,24 @@ var ErrContentForm = errors.New("content is not in its canonical form")
 
 // ParseContent splits an encoded content into its parts, which alias raw, and refuses every spelling but Encode's.
 func ParseContent(raw []byte) (Content, error) {
-	var c Content
+	c, _, err := parseContent(raw)
+	return c, err
+}
+
+// VerifyContent is ParseContent that also demands the RFC 8785 form within the parts, and no number that it can't carry.
+func VerifyContent(raw []byte) (Content, error) {
+	c, representable, err := parseContent(raw)
+	if err != nil {
+		return Content{}, err
+	}
+	canonical, err := CanonicalizeChecked(raw)
+	if err != nil || !representable || !bytes.Equal(canonical, raw) {
+		return Content{}, fmt.Errorf("%w: a part of it is not canonical", ErrContentForm)
+	}
+	return c, nil
+}
+
+func parseContent(raw []byte) (c Content, representable bool, err error) {
 	d := strictjson.NewDecoder(raw, strictjson.Closed)
 	d.Object(
 		strictjson.Req("artifact", func() { c.Artifact = d.Raw(d.Skip) }),
@@ -54,12 +71,12 @@ func ParseContent(raw []byte) (Content, error) {
 		strictjson.Req("receiver", func() { c.Receiver = d.Raw(d.Skip) }),
 	)
 	if err := d.Finish(); err != nil {
-		return Content{}, fmt.Errorf("%w: %w", ErrContentForm, err)
+		return Content{}, false, fmt.Errorf("%w: %w", ErrContentForm, err)
 	}
 	if !bytes.Equal(c.Encode(), raw) {
-		return Content{}, ErrContentForm
+		return Content{}, false, ErrContentForm
 	}
-	return c, nil
+	return c, d.NotRepresentable() == nil, nil
 }
 
 // Canonicalize returns the RFC 8785 form of a JSON value and leaves its argument alone. A number that the form can't carry

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -88,19 +87,8 @@ func (e Entry) Check() error {
 	case meta.Bytes != len(e.Content):
 		return fmt.Errorf("%w: content length", ErrEntry)
 	}
-	return checkContent(e.Content)
-}
-
-func checkContent(raw []byte) error {
-	c, err := ParseContent(raw)
-	if err != nil {
-		return err
-	}
-	for _, part := range [][]byte{c.Artifact, c.Context, c.Receiver} {
-		canonical, err := Canonicalize(part)
-		if err != nil || !bytes.Equal(canonical, part) {
-			return fmt.Errorf("%w: content is not canonical", ErrEntry)
-		}
+	if _, err := VerifyContent(e.Content); err != nil {
+		return fmt.Errorf("%w: %w", ErrEntry, err)
 	}
 	return nil
 }
