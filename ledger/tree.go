@@ -114,7 +114,7 @@ func appendPeaks(peaks [][]byte, hashes []tlog.Hash) [][]byte {
 func subtreeRoot(hashes []tlog.Hash) tlog.Hash {
 	level := slices.Clone(hashes)
 	for len(level) > 1 {
-		for i := 0; i < len(level)/2; i++ {
+		for i := range len(level) / 2 {
 			level[i] = tlog.NodeHash(level[2*i], level[2*i+1])
 		}
 		level = level[:len(level)/2]
