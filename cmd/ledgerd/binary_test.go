@@ -219,4 +219,3 @@ func TestSecondDevOnAFolderIsRefused(t *testing.T) {
 		t.Errorf("the refused start took the first one's dev.json away: %v", err)
 	}
 }
-

@@ -63,6 +63,19 @@ func TestPublishedAIRCases(t *testing.T) {
 	}
 }
 
+func TestOwnAIRCases(t *testing.T) {
+	t.Parallel()
+	src, err := os.ReadFile("../../receipts/air/testdata/corpus.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := RunAIRCases(fstest.MapFS{AIRVectors: {Data: src}})
+	if err != nil || len(results) < 400 {
+		t.Fatalf("%d cases, %v", len(results), err)
+	}
+	wantAllPass(t, results)
+}
+
 func TestOwnContextGraphCases(t *testing.T) {
 	results, err := RunContextGraphCases(os.DirFS(ownContextGraph), CaseOptions{})
 	if err != nil {

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ledgerd/internal/devstack/pgtest"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+// command runs one command line in this process and returns its exit status and what it said.
+func command(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(ctx, args, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func writeKey(t *testing.T, l *ledgertest.Ledger) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "signing.key")
+	if err := os.WriteFile(path, []byte(l.SignerKey+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Mistakes of configuration are found at the start, and named, and no secret is shown.
+func TestServeRefusesBadSettings(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	key := writeKey(t, l)
+	other := filepath.Join(t.TempDir(), "other.key")
+	if code, _, stderr := command(t.Context(), "key", "new", "--origin", "other.example/log", "--out", other); code != 0 {
+		t.Fatal(stderr)
+	}
+	empty := pgtest.NewDatabase(t)
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"no database":       {[]string{"--signing-key-file", key}, "database-url"},
+		"no key":            {[]string{"--database-url", l.ServiceURL}, "key new"},
+		"malformed key":     {[]string{"--database-url", l.ServiceURL, "--signing-key", "PRIVATE+KEY+secretsecret"}, "malformed"},
+		"malformed URL":     {[]string{"--database-url", "postgres://secretsecret@[", "--signing-key-file", key}, "malformed"},
+		"the owner's login": {[]string{"--database-url", l.OwnerURL, "--signing-key-file", key}, "service role"},
+		"a superuser":       {[]string{"--database-url", l.AdminURL, "--signing-key-file", key}, "service role"},
+		"no schema":         {[]string{"--database-url", strings.Replace(l.ServiceURL, databaseOf(l.ServiceURL), databaseOf(empty), 1), "--signing-key-file", key}, "migrate"},
+		"another log's key": {[]string{"--database-url", l.ServiceURL, "--signing-key-file", other}, "origin"},
+		"taken address":     {[]string{"--database-url", l.ServiceURL, "--signing-key-file", key, "--listen", "256.0.0.1:1"}, "listening"},
+	} {
+		code, _, stderr := command(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0"}, c.args...)...)
+		if code == 0 || !strings.Contains(stderr, c.says) || strings.Contains(stderr, "secretsecret") {
+			t.Errorf("%s: exit %d, %q", name, code, stderr)
+		}
+	}
+}
+
+func databaseOf(url string) string {
+	rest := url[strings.LastIndex(url[:strings.Index(url+"?", "?")], "/")+1:]
+	name, _, _ := strings.Cut(rest, "?")
+	return name
+}
+
+// Bootstrap makes everything that serve needs, can be run again, and serve answers with its tokens.
+func TestBootstrapThenServe(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.NewCluster(t)
+	dir := t.TempDir()
+	admin := cluster.AdminURL("postgres")
+	login := func(role string) string {
+		return strings.NewReplacer("ledger_admin:", role+":pw-of-", "/postgres?", "/audit?").Replace(admin)
+	}
+	key := filepath.Join(dir, "signing.key")
+	args := []string{
+		"bootstrap", "--admin-url", admin, "--migrate-url", login("ledger_owner"), "--database-url", login("ledger_svc"),
+		"--data-dir", dir, "--signing-key-file", key, "--origin", "audit.example/ledger", "--tenant", "north",
+	}
+	for range 2 {
+		if code, stdout, stderr := command(t.Context(), args...); code != 0 || !strings.Contains(stdout, "dev.json") {
+			t.Fatalf("bootstrap: exit %d, %s%s", code, stdout, stderr)
+		}
+	}
+	conn, err := readConnection(dir)
+	if err != nil || len(conn.Tokens) != len(kinds.Roles) || !strings.HasPrefix(conn.LogKeys[0], "audit.example/ledger+") {
+		t.Fatalf("dev.json: %+v, %v", conn, err)
+	}
+	for _, verb := range []string{"status", "up"} {
+		if code, stdout, stderr := command(t.Context(), "migrate", verb, "--migrate-url", conn.MigrateURL); code != 0 || strings.Contains(stdout, "pending") {
+			t.Errorf("migrate %s: exit %d, %s%s", verb, code, stdout, stderr)
+		}
+	}
+	s, stop := startServe(t, conn, key)
+	if status := get(t, s+"/readyz", ""); status != http.StatusOK {
+		t.Errorf("readyz: %d", status)
+	}
+	if status := get(t, s+"/v1/tenants", conn.Tokens[kinds.Operator]); status != http.StatusOK {
+		t.Errorf("the operator's token: %d", status)
+	}
+	if code := stop(); code != 0 {
+		t.Errorf("serve ended with %d", code)
+	}
+}
+
+// startServe runs `ledgerd serve` in this process and returns its URL, and what ends it and gives its exit status.
+func startServe(t *testing.T, conn connectionFile, key string) (url string, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--database-url", conn.PostgresURL, "--signing-key-file", key, "--log-format", "json"}, nil, io.Discard, writer)
+		writer.Close()
+	}()
+	t.Cleanup(cancel)
+	found := make(chan string, 1)
+	go func() {
+		var seen bytes.Buffer
+		chunk := make([]byte, 4096)
+		for {
+			n, err := reader.Read(chunk)
+			seen.Write(chunk[:n])
+			if _, rest, ok := strings.Cut(seen.String(), `"url":"`); ok && url == "" {
+				if at, _, ok := strings.Cut(rest, `"`); ok {
+					found <- at
+					io.Copy(io.Discard, reader) //nolint:errcheck // until the writer closes
+					return
+				}
+			}
+			if err != nil {
+				found <- ""
+				return
+			}
+		}
+	}()
+	if url = <-found; url == "" {
+		t.Fatalf("serve did not start, exit %d", <-done)
+	}
+	return url, func() int { cancel(); return <-done }
+}
+
+func get(t *testing.T, url, token string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+func TestHelpListsEverySetting(t *testing.T) {
+	t.Parallel()
+	for command, settings := range map[string][]string{
+		"serve":     {"LEDGERD_LISTEN", "LEDGERD_DATABASE_URL", "LEDGERD_SIGNING_KEY_FILE", "LEDGERD_PRIVATE_LISTEN", "LEDGERD_LOG_LEVEL"},
+		"dev":       {"LEDGERD_LISTEN", "LEDGERD_DATA_DIR", "LEDGERD_ORIGIN"},
+		"migrate":   {"LEDGERD_MIGRATE_URL", "status", "down"},
+		"bootstrap": {"LEDGERD_ADMIN_URL", "LEDGERD_TENANT"},
+	} {
+		code, stdout, _ := commandHelp(t, command)
+		for _, s := range settings {
+			if code != 0 || !strings.Contains(stdout, s) {
+				t.Errorf("ledgerd %s --help (exit %d) does not name %s", command, code, s)
+			}
+		}
+	}
+}
+
+func commandHelp(t *testing.T, name string) (int, string, string) {
+	t.Helper()
+	return command(t.Context(), name, "--help")
+}
+
+func TestUnknownCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{}, {"frobnicate"}, {"serve", "--frobnicate"}, {"verify", "cases"}} {
+		if code, _, stderr := command(t.Context(), args...); code != 2 || !strings.Contains(stderr, "--help") {
+			t.Errorf("ledgerd %v: exit %d, %q", args, code, stderr)
+		}
+	}
+}
+
+func TestKeyNewAndShow(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "k")
+	_, made, _ := command(t.Context(), "key", "new", "--origin", "a.example/l", "--out", path)
+	_, shown, _ := command(t.Context(), "key", "show", path)
+	if made == "" || made != shown || !strings.HasPrefix(made, "a.example/l+") {
+		t.Errorf("made %q, shown %q", made, shown)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key file: %v, %v", info, err)
+	}
+	if code, _, _ := command(t.Context(), "key", "new", "--out", path); code == 0 {
+		t.Error("an existing key was overwritten")
+	}
+	if code, _, _ := command(t.Context(), "key", "new", "--origin", "has space", "--out", path+"2"); code == 0 {
+		t.Error("an origin with a space is accepted")
+	}
+}
+
+func TestVerifyCommands(t *testing.T) {
+	t.Parallel()
+	corpus := filepath.Join("..", "..", "receipts", "air", "testdata", "corpus.json")
+	code, stdout, stderr := command(t.Context(), "verify", "cases", corpus)
+	if code != 0 || !strings.Contains(stdout, " passed, 0 failed\n") {
+		t.Errorf("the own corpus: exit %d, %s", code, stderr)
+	}
+	bad := filepath.Join(t.TempDir(), "bundle.json")
+	if err := os.WriteFile(bad, []byte(`{"profile":"x"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, _ = command(t.Context(), "verify", "receipt-bundle", bad)
+	if code != 1 || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, `"status":"invalid"`) || !strings.Contains(stdout, `"disclosures":[{`) {
+		t.Errorf("an invalid bundle: exit %d, %s", code, stdout)
+	}
+}
