@@ -18,13 +18,15 @@ var (
 	ErrUnavailable = errors.New("the store is not reachable")
 	// ErrReadOnly: the log refuses to sign because its state and memory or an outside checkpoint disagree.
 	ErrReadOnly = errors.New("the log is read-only: its head could not be verified")
+	// ErrNotRecorded: another submission of the same all-or-nothing group was refused.
+	ErrNotRecorded = errors.New("another submission of the group was refused")
 	// ErrTooMuch: the question would read more than one answer may hold.
 	ErrTooMuch = errors.New("the question covers too much for one answer")
 )
 
 // ConflictError refuses a submission because another one holds its key, or a name that it claims.
 type ConflictError struct {
-	Seq   int64  // the entry that holds it
+	Seq   int64  // the entry that holds it; -1 when it is of the same refused group and was not recorded either
 	Space string // "" for the entry's key, else the claim's space
 }
 

@@ -26,6 +26,12 @@ type Recorded struct {
 	Replayed   bool // the same submission was recorded before
 }
 
+// Outcome is what became of one of several submissions.
+type Outcome struct {
+	Recorded Recorded
+	Err      error
+}
+
 // Visibility says which entries of a tenant an asker may see: all of them, those of some kinds, or those posted under its
 // own token. The zero value sees nothing.
 type Visibility struct {

@@ -69,45 +69,6 @@ func (a *Appender) Close(ctx context.Context) error {
 // Depth is the number of requests that wait in the queue.
 func (a *Appender) Depth() int { return a.queue.len() }
 
-// Append records an accepted submission and returns when it is committed under a signed checkpoint. It is idempotent by
-// the entry's key. Errors: *kinds.ConflictError, *kinds.ErasedError, *kinds.Rejection, kinds.ErrBusy, kinds.ErrReadOnly; on
-// kinds.ErrUnavailable or ctx's error the outcome is unknown, and appending the same again finds out.
-func (a *Appender) Append(ctx context.Context, who kinds.Poster, acc *kinds.Accepted) (kinds.Recorded, error) {
-	secret, err := a.keySecret(ctx, who.Tenant, acc)
-	if err != nil {
-		return kinds.Recorded{}, err
-	}
-	p, err := newPending(who, acc, secret)
-	if err != nil {
-		return kinds.Recorded{}, err
-	}
-	if err := a.queue.put(p); err != nil {
-		return kinds.Recorded{}, err
-	}
-	select {
-	case <-p.done:
-		return p.result, p.err
-	case <-ctx.Done():
-		p.abandon() // if a batch has it already it may be recorded; the caller was told nothing
-		return kinds.Recorded{}, ctx.Err()
-	}
-}
-
-func (a *Appender) keySecret(ctx context.Context, tenant string, acc *kinds.Accepted) ([]byte, error) {
-	if acc.Key != "" {
-		return nil, nil
-	}
-	if secret, ok := a.secrets.Load(tenant); ok {
-		return secret.([]byte), nil
-	}
-	secret, err := a.store.keySecret(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	a.secrets.Store(tenant, secret)
-	return secret, nil
-}
-
 // batchTimeout bounds one attempt at one batch, waiting for the head included.
 const batchTimeout = 15 * time.Second
 
@@ -132,7 +93,7 @@ func (a *Appender) refuseRest() {
 	a.queue.close()
 	for batch := a.queue.take(); len(batch) > 0; batch = a.queue.take() {
 		for _, p := range batch {
-			p.answer(kinds.Recorded{}, kinds.ErrUnavailable)
+			p.fail(kinds.ErrUnavailable)
 		}
 	}
 }
@@ -141,8 +102,8 @@ func (a *Appender) refuseRest() {
 // more after a blocker had to be ended.
 const maxAttempts = 3
 
-// record commits a batch. When that fails for a reason that may lie in one request, each is tried alone, so that only the
-// culprit fails. When the outcome is unknown the same batch is run again: the key look-up under the lock finds what an
+// record commits a batch. When that fails for a reason that may lie in one request, each is tried alone (a whole unit as
+// one), so that only the culprit fails. When the outcome is unknown the same batch is run again: the key look-up under the lock finds what an
 // unanswered COMMIT did record.
 func (a *Appender) record(ctx context.Context, batch []*pending) {
 	err := a.try(ctx, batch)
@@ -150,17 +111,18 @@ func (a *Appender) record(ctx context.Context, batch []*pending) {
 		a.log.Warn("append: outcome unknown, running the batch again", "entries", len(batch), "error", err)
 		err = a.try(ctx, batch)
 	}
+	parts := apart(batch)
 	switch {
 	case err == nil:
-	case len(batch) > 1 && !errors.Is(err, kinds.ErrUnavailable) && !errors.Is(err, kinds.ErrReadOnly):
+	case len(parts) > 1 && !errors.Is(err, kinds.ErrUnavailable) && !errors.Is(err, kinds.ErrReadOnly):
 		a.log.Warn("append: a batch was refused, trying each entry alone", "entries", len(batch), "error", err)
-		for _, p := range batch {
-			a.record(ctx, []*pending{p})
+		for _, part := range parts {
+			a.record(ctx, part)
 		}
 	default:
 		a.log.Error("append: failed", "entries", len(batch), "error", err)
 		for _, p := range batch {
-			p.answer(kinds.Recorded{}, err)
+			p.fail(err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -81,7 +82,7 @@ func (a *Appender) lock(ctx context.Context, batch []*pending) (locked, error) {
 	var tenants, spaces, names []string
 	for i, p := range batch {
 		hashes[i] = p.keyHash
-		for _, c := range p.accepted.Claims {
+		for _, c := range p.claims {
 			tenants, spaces, names = append(tenants, p.prepared.Meta().Tenant), append(spaces, c.Space), append(names, c.Name)
 		}
 	}
@@ -215,7 +216,7 @@ func (a *Appender) addRows(p *pending, e ledger.Entry) error {
 			return err
 		}
 	}
-	for _, rows := range p.accepted.Rows {
+	for _, rows := range p.rows {
 		target := a.targets[rows.Table.Name]
 		for _, values := range rows.Values {
 			if err := target.add(slices.Concat([]any{e.Seq, m.Tenant}, values)...); err != nil {
@@ -228,32 +229,37 @@ func (a *Appender) addRows(p *pending, e ledger.Entry) error {
 
 func recorded(p *pending, e ledger.Entry) kinds.Recorded {
 	return kinds.Recorded{
-		Seq: e.Seq, Kind: e.Meta.Kind, Key: e.Meta.Key, RecordedAt: e.RecordedAt, LeafHash: e.LeafHash, Findings: p.accepted.Findings,
+		Seq: e.Seq, Kind: e.Meta.Kind, Key: e.Meta.Key, RecordedAt: e.RecordedAt, LeafHash: e.LeafHash, Findings: p.findings,
 	}
 }
 
 // send writes all rows, moves the head and commits, in one round trip: the COPYs and the closing statements go out
 // together, and the answers are read afterwards. After an error in one of them the server skips to the end of the
 // transaction, so a COMMIT that follows becomes a ROLLBACK, which its tag says.
+//
+// The messages were encoded in place and go to the connection as they are: pgx's frontend would gather a second copy of the
+// whole batch first, in memory that is new each time.
 func (a *Appender) send(ctx context.Context, next sealed) error {
-	pg := a.conn.PgConn()
-	out := pg.Frontend()
-	for _, b := range next.tables {
-		out.SendQuery(&pgproto3.Query{String: b.target.sql})
-		out.Send(&pgproto3.CopyData{Data: b.bytes()})
-		out.Send(&pgproto3.CopyDone{})
-	}
 	h := next.head
-	out.SendQuery(&pgproto3.Query{String: "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
+	closing, err := (&pgproto3.Query{String: "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
 		", root = '\\x" + hex.EncodeToString(h.Root[:]) + "'" +
 		", recorded_at = '" + h.RecordedAt.Format(ledger.TimeLayout) + "'" +
-		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8'); COMMIT"})
+		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8'); COMMIT"}).Encode(nil)
+	if err != nil {
+		return err
+	}
+	var messages net.Buffers
+	for _, b := range next.tables {
+		messages = append(messages, b.messages())
+	}
+	messages = append(messages, closing)
+	pg := a.conn.PgConn()
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := pg.Conn().SetWriteDeadline(deadline); err != nil {
 			return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 		}
 	}
-	if err := out.Flush(); err != nil {
+	if _, err := messages.WriteTo(pg.Conn()); err != nil {
 		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 	}
 	if err := pg.Conn().SetWriteDeadline(time.Time{}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"ledgerd/internal/kinds"
@@ -14,14 +15,17 @@ import (
 
 // copyTarget is one table that a batch fills, with the types of its columns as the database declares them.
 type copyTarget struct {
-	sql  string
-	oids []uint32
+	name    string
+	oids    []uint32
+	opening []byte // the messages and the COPY header that come before the first row
+	dataAt  int    // where in opening the CopyData message begins
 }
 
 // copyHeader opens Postgres's binary COPY format: signature, no flags, no extension.
 const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 
-// copyBuffer gathers the rows of one batch for one table in binary COPY format.
+// copyBuffer gathers the rows of one batch for one table in binary COPY format, as the messages that go to the server: the
+// query, all rows in one CopyData, CopyDone.
 type copyBuffer struct {
 	target *copyTarget
 	types  *pgtype.Map
@@ -29,15 +33,21 @@ type copyBuffer struct {
 	rows   int
 }
 
+// keptCapacity is the largest buffer in bytes that is kept from batch to batch. What an unusual batch needed goes back.
+const keptCapacity = 2 * batchBytes
+
 func (c *copyBuffer) reset() {
-	c.data = append(c.data[:0], copyHeader...)
+	if cap(c.data) > keptCapacity {
+		c.data = nil
+	}
+	c.data = append(c.data[:0], c.target.opening...)
 	c.rows = 0
 }
 
 // add appends one row; the values stand in the order of the target's columns.
 func (c *copyBuffer) add(values ...any) error {
 	if len(values) != len(c.target.oids) {
-		return fmt.Errorf("%s: %d values for %d columns", c.target.sql, len(values), len(c.target.oids))
+		return fmt.Errorf("%s: %d values for %d columns", c.target.name, len(values), len(c.target.oids))
 	}
 	c.data = binary.BigEndian.AppendUint16(c.data, uint16(len(values)))
 	for i, v := range values {
@@ -45,7 +55,7 @@ func (c *copyBuffer) add(values ...any) error {
 		c.data = append(c.data, 0xff, 0xff, 0xff, 0xff) // the length of null
 		out, err := c.types.Encode(c.target.oids[i], pgtype.BinaryFormatCode, v, c.data)
 		if err != nil {
-			return fmt.Errorf("%s: column %d: %w", c.target.sql, i+1, err)
+			return fmt.Errorf("%s: column %d: %w", c.target.name, i+1, err)
 		}
 		if out != nil {
 			binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
@@ -56,8 +66,14 @@ func (c *copyBuffer) add(values ...any) error {
 	return nil
 }
 
-// bytes is the complete COPY stream.
-func (c *copyBuffer) bytes() []byte { return binary.BigEndian.AppendUint16(c.data, 0xffff) }
+// messages are the complete messages; after them only reset may be called.
+func (c *copyBuffer) messages() []byte {
+	c.data = binary.BigEndian.AppendUint16(c.data, 0xffff) // no more rows
+	length := c.data[c.target.dataAt+1:]
+	binary.BigEndian.PutUint32(length, uint32(len(length)))
+	c.data, _ = (&pgproto3.CopyDone{}).Encode(c.data) // it has no content that could be wrong
+	return c.data
+}
 
 // newCopyTarget asks the database for the types of a table's columns.
 func newCopyTarget(ctx context.Context, conn *pgx.Conn, table string, columns []string) (*copyTarget, error) {
@@ -72,14 +88,20 @@ func newCopyTarget(ctx context.Context, conn *pgx.Conn, table string, columns []
 	if err != nil {
 		return nil, err
 	}
-	target := &copyTarget{sql: "COPY ledger." + table + " (" + strings.Join(columns, ", ") + ") FROM STDIN (FORMAT binary)"}
+	target := &copyTarget{name: table}
 	for i, oid := range oids {
 		if oid == nil {
 			return nil, fmt.Errorf("table ledger.%s has no column %s", table, columns[i])
 		}
 		target.oids = append(target.oids, *oid)
 	}
-	return target, nil
+	query := pgproto3.Query{String: "COPY ledger." + table + " (" + strings.Join(columns, ", ") + ") FROM STDIN (FORMAT binary)"}
+	if target.opening, err = query.Encode(nil); err != nil {
+		return nil, err
+	}
+	target.dataAt = len(target.opening)
+	target.opening, err = (&pgproto3.CopyData{Data: []byte(copyHeader)}).Encode(target.opening)
+	return target, err
 }
 
 // columnsOf lists a projection's columns as the append path writes them.

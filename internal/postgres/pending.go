@@ -5,51 +5,37 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"sync/atomic"
 
+	"ledgerd/frames"
 	"ledgerd/internal/kinds"
 	"ledgerd/ledger"
 )
 
-// pending is one submission on its way into the log.
+// pending is one submission on its way into the log, a member of the unit that its caller waits for.
 type pending struct {
-	accepted  *kinds.Accepted
+	unit      *unit
 	prepared  ledger.Prepared
-	content   []byte
-	submitted []byte // the part of content that the poster determined
+	submitted []byte // the part of the content that the poster determined
 	keyHash   [16]byte
-	newClaims []kinds.Claim // of accepted.Claims those that this entry is the first to make
-	tried     bool          // an attempt was sent whose outcome may be unknown
-	state     atomic.Int32
-	done      chan struct{} // closed once result or err is set
+	findings  []frames.Finding
+	claims    []kinds.Claim
+	rows      []kinds.Rows
+	tried     bool // an attempt was sent whose outcome may be unknown
+
+	// What the attempt at hand decided. Nobody is told before answer.
+	newClaims []kinds.Claim // of claims those that this entry is the first to make
+	twin      *pending      // an earlier submission of the same batch that is the same
 	result    kinds.Recorded
 	err       error
 }
 
-const (
-	waiting int32 = iota
-	started
-	abandoned
-)
-
-// start claims the request for a batch; false when its caller has gone.
-func (p *pending) start() bool { return p.state.CompareAndSwap(waiting, started) }
-
-// abandon gives the request up; false when a batch has it already, so that it may still be recorded.
-func (p *pending) abandon() bool { return p.state.CompareAndSwap(waiting, abandoned) }
-
-func (p *pending) answer(r kinds.Recorded, err error) {
-	p.result, p.err = r, err
-	close(p.done)
-}
-
 // newPending commits to a content with fresh salts. keySecret is the tenant's, for kinds without a key of their own.
-func newPending(who kinds.Poster, acc *kinds.Accepted, keySecret []byte) (*pending, error) {
+func newPending(who kinds.Poster, acc *kinds.Accepted, keySecret []byte) (pending, error) {
 	content := acc.Content.Encode()
 	if len(content) > ledger.MaxContent {
-		return nil, &kinds.Rejection{Code: "content-too-large", Detail: "an entry's canonical content has at most 1 MiB"}
+		return pending{}, &kinds.Rejection{Code: "content-too-large", Detail: "an entry's canonical content has at most 1 MiB"}
 	}
-	submitted := acc.Content.Submitted()
+	submitted := content[:len(content)-len(acc.Content.Receiver)-len("}")] // what Content.Submitted returns, without its copy
 	key := acc.Key
 	if key == "" {
 		key = derivedKey(keySecret, submitted)
@@ -58,15 +44,34 @@ func newPending(who kinds.Poster, acc *kinds.Accepted, keySecret []byte) (*pendi
 	var salts [2]ledger.Salt
 	for i := range salts {
 		if _, err := rand.Read(salts[i][:]); err != nil {
-			return nil, err
+			return pending{}, err
 		}
 	}
-	return &pending{
-		accepted: acc, content: content, submitted: submitted,
-		prepared: ledger.Prepare(meta, content, salts[0], salts[1]),
+	return pending{
+		prepared: ledger.Prepare(meta, content, salts[0], salts[1]), submitted: submitted,
 		keyHash:  keyHash(meta.Tenant, meta.Kind, meta.Key),
-		done:     make(chan struct{}),
+		findings: acc.Findings, claims: acc.Claims, rows: acc.Rows,
 	}, nil
+}
+
+func (p *pending) bytes() int { return p.prepared.Meta().Bytes }
+
+// answer tells the caller what was decided. Of a unit the last answer wakes it.
+func (p *pending) answer() {
+	if p.twin != nil {
+		p.result, p.err = p.twin.result, p.twin.err
+		p.result.Replayed = true
+	}
+	p.unit.open--
+	if p.unit.open == 0 {
+		close(p.unit.done)
+	}
+}
+
+// fail answers with an error.
+func (p *pending) fail(err error) {
+	p.result, p.err, p.twin = kinds.Recorded{}, err, nil
+	p.answer()
 }
 
 // derivedKey makes the same submission find itself again. It is keyed, because a bare digest would outlive an erasure and

@@ -1,78 +1,138 @@
 package postgres
 
 import (
+	"context"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"ledgerd/internal/kinds"
 )
 
 // Bounds of the append queue and of one batch.
 const (
-	queueEntries = 8192
+	queueEntries = 8192 // single submissions that may wait
 	batchEntries = 1024
 	batchBytes   = 16 << 20
+
+	// bulkShare is how much of bulk submissions may wait, of all streams together, in entries; what is larger than
+	// bulkEntryBytes counts as several. Two batches: one is filled while the other commits, and a single submission never
+	// waits behind more.
+	bulkShare      = 2 * batchEntries
+	bulkEntryBytes = 8 << 10
 )
 
 // queue holds what waits for the append transaction, a line per tenant. take serves the tenants in turn, so that one
 // tenant's flood delays the others by at most one batch.
 type queue struct {
-	mu     sync.Mutex
-	lines  map[string][]*pending
-	turn   []string // tenants with a line, the next to be served first
-	size   int
-	closed bool
-	ready  chan struct{} // holds one token while there may be something to take
+	mu      sync.Mutex
+	lines   map[string][]*unit
+	turn    []string // tenants with a line, the next to be served first
+	size    int      // submissions in all lines
+	singles int      // of these, those that came alone
+	closed  bool
+	ready   chan struct{} // holds one token while there may be something to take
+	bulk    *semaphore.Weighted
 }
 
 func newQueue() *queue {
-	return &queue{lines: map[string][]*pending{}, ready: make(chan struct{}, 1)}
+	return &queue{lines: map[string][]*unit{}, ready: make(chan struct{}, 1), bulk: semaphore.NewWeighted(bulkShare)}
 }
 
-// put adds one request, or refuses it when the queue is full or closed.
-func (q *queue) put(p *pending) error {
+// put adds a single submission, or refuses it when the queue is full or closed.
+func (q *queue) put(u *unit) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if !q.closed && q.singles >= queueEntries {
+		return kinds.ErrBusy
+	}
+	return q.add(u)
+}
+
+// putBulk adds a unit of bulk submissions, waiting for room in the order of calls. When ctx ends first nothing was queued.
+func (q *queue) putBulk(ctx context.Context, u *unit) error {
+	bytes := 0
+	for i := range u.members {
+		bytes += u.members[i].bytes()
+	}
+	u.weight = min(bulkShare, int64(max(len(u.members), bytes/bulkEntryBytes)))
+	if err := q.bulk.Acquire(ctx, u.weight); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	err := q.add(u)
+	if err != nil {
+		q.bulk.Release(u.weight)
+	}
+	return err
+}
+
+func (q *queue) add(u *unit) error {
 	if q.closed {
 		return kinds.ErrUnavailable
 	}
-	if q.size >= queueEntries {
-		return kinds.ErrBusy
+	if len(q.lines[u.tenant]) == 0 {
+		q.turn = append(q.turn, u.tenant)
 	}
-	tenant := p.prepared.Meta().Tenant
-	if len(q.lines[tenant]) == 0 {
-		q.turn = append(q.turn, tenant)
+	q.lines[u.tenant] = append(q.lines[u.tenant], u)
+	q.size += len(u.members)
+	if u.weight == 0 {
+		q.singles++
 	}
-	q.lines[tenant] = append(q.lines[tenant], p)
-	q.size++
 	q.signal()
 	return nil
 }
 
-// take removes up to one batch, a request per tenant in turn. Requests whose callers have gone are dropped.
+// take removes up to one batch, a submission per tenant in turn. A whole unit is not split, even if it alone exceeds the
+// bounds of a batch. Submissions whose callers have gone are dropped.
 func (q *queue) take() []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var batch []*pending
-	for bytes := 0; q.size > 0 && len(batch) < batchEntries && bytes < batchBytes; {
-		tenant := q.turn[0]
-		q.turn = q.turn[1:]
-		p := q.lines[tenant][0]
-		if rest := q.lines[tenant][1:]; len(rest) > 0 {
-			q.lines[tenant] = rest
-			q.turn = append(q.turn, tenant)
-		} else {
-			delete(q.lines, tenant)
+	for bytes := 0; q.size > 0 && bytes < batchBytes; {
+		u := q.lines[q.turn[0]][0]
+		if u.gone.Load() {
+			q.remove(u, u.rest())
+			continue
 		}
-		q.size--
-		if p.start() {
-			batch = append(batch, p)
-			bytes += p.prepared.Meta().Bytes
+		members := u.next()
+		if len(batch) > 0 && len(batch)+len(members) > batchEntries {
+			break
 		}
+		for i := range members {
+			batch = append(batch, &members[i])
+			bytes += members[i].bytes()
+		}
+		q.remove(u, len(members))
 	}
 	if q.size > 0 {
 		q.signal()
 	}
 	return batch
+}
+
+// remove takes n members of the unit at the head of the line whose turn it is, and passes the turn on.
+func (q *queue) remove(u *unit, n int) {
+	u.taken += n
+	q.size -= n
+	if u.rest() > 0 && len(q.turn) == 1 {
+		return
+	}
+	q.turn = q.turn[1:]
+	if u.rest() == 0 {
+		if u.weight == 0 {
+			q.singles--
+		} else {
+			q.bulk.Release(u.weight)
+		}
+		q.lines[u.tenant][0] = nil // the array may live long, its contents need not
+		if q.lines[u.tenant] = q.lines[u.tenant][1:]; len(q.lines[u.tenant]) == 0 {
+			delete(q.lines, u.tenant)
+			return
+		}
+	}
+	q.turn = append(q.turn, u.tenant)
 }
 
 func (q *queue) signal() {
@@ -97,7 +157,7 @@ func (q *queue) drained() bool {
 	return q.closed && q.size == 0
 }
 
-// Len is the number of requests that wait.
+// len is the number of submissions that wait.
 func (q *queue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -11,83 +12,109 @@ import (
 	"ledgerd/ledger"
 )
 
-// plan sorts a batch: what is new, and what each of the others is answered. Nobody is answered before answer is called.
+// plan is what becomes of a batch: fresh are the submissions that are recorded; all others have their answer already.
+// Nobody is told before the batch is through.
 type plan struct {
+	batch   []*pending
 	fresh   []*pending
-	answers []func()
+	next    int64                 // seq of the next fresh one
+	inBatch map[[16]byte]*pending // fresh ones by key
+	claims  map[claimKey]claimValue
+	keys    map[[16]byte]int64
+	stored  map[int64]knownEntry
 }
 
-func (p *plan) answer() {
-	for _, fresh := range p.fresh {
-		fresh.answer(fresh.result, nil)
-	}
-	for _, f := range p.answers {
-		f()
-	}
-}
-
-func (p *plan) refuse(req *pending, err error) {
-	p.answers = append(p.answers, func() { req.answer(kinds.Recorded{}, err) })
-}
-
-// resolve decides each request of a batch against what is stored and against the requests before it in the same batch.
+// resolve decides each submission of a batch against what is stored and against those before it in the same batch.
 func (a *Appender) resolve(ctx context.Context, batch []*pending, l locked) (*plan, error) {
 	stored, err := a.known(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{}
-	inBatch := map[[16]byte]*pending{}
-	next := l.head.Next()
-	for _, req := range batch {
-		if seq, ok := l.keys[req.keyHash]; ok {
-			p.replay(req, stored[seq])
-			continue
-		}
-		if first, ok := inBatch[req.keyHash]; ok {
-			p.join(req, first)
-			continue
-		}
-		if err := req.claim(l.claims, next); err != nil {
-			p.refuse(req, err)
-			continue
-		}
-		inBatch[req.keyHash] = req
-		p.fresh = append(p.fresh, req)
-		req.result.Seq = next
-		next++
+	p := &plan{batch: batch, next: l.head.Next(), inBatch: make(map[[16]byte]*pending, len(batch)), claims: l.claims, keys: l.keys, stored: stored}
+	for _, part := range apart(batch) {
+		p.decide(part)
 	}
 	return p, nil
 }
 
-// join answers a request whose key an earlier one of the same batch has.
-func (p *plan) join(req, first *pending) {
-	if string(req.submitted) != string(first.submitted) {
-		p.answers = append(p.answers, func() { req.answer(kinds.Recorded{}, &kinds.ConflictError{Seq: first.result.Seq}) })
+// decide is for one submission, or for all of a whole unit: when one of these is refused none is recorded.
+func (p *plan) decide(part []*pending) {
+	before := len(p.fresh)
+	refused := false
+	for _, req := range part {
+		req.err, req.twin, req.newClaims = nil, nil, nil
+		p.decideOne(req)
+		refused = refused || req.err != nil
+	}
+	if !refused || len(part) == 1 {
 		return
 	}
-	p.answers = append(p.answers, func() {
-		r := first.result
-		r.Replayed = true
-		req.answer(r, nil)
-	})
+	for _, req := range p.fresh[before:] {
+		delete(p.inBatch, req.keyHash)
+		for _, c := range req.newClaims {
+			delete(p.claims, req.claimKey(c))
+		}
+	}
+	p.next -= int64(len(p.fresh) - before)
+	p.fresh = p.fresh[:before]
+	for _, req := range part {
+		var conflict *kinds.ConflictError
+		switch {
+		case req.err == nil:
+			req.result, req.twin, req.err = kinds.Recorded{}, nil, kinds.ErrNotRecorded
+		case errors.As(req.err, &conflict) && conflict.Seq >= p.next: // with one of the same unit
+			conflict.Seq = -1
+		}
+	}
 }
 
-// claim checks a request's claims and notes those that it is the first to make.
+func (p *plan) decideOne(req *pending) {
+	if seq, ok := p.keys[req.keyHash]; ok {
+		req.result, req.err = req.replay(p.stored[seq])
+		return
+	}
+	if first, ok := p.inBatch[req.keyHash]; ok {
+		if string(req.submitted) != string(first.submitted) {
+			req.err = &kinds.ConflictError{Seq: first.result.Seq}
+			return
+		}
+		req.twin = first
+		return
+	}
+	if req.err = req.claim(p.claims, p.next); req.err != nil {
+		return
+	}
+	req.result = kinds.Recorded{Seq: p.next}
+	p.inBatch[req.keyHash] = req
+	p.fresh = append(p.fresh, req)
+	p.next++
+}
+
+// answer tells everybody.
+func (p *plan) answer() {
+	for _, req := range p.batch {
+		req.answer()
+	}
+}
+
+func (p *pending) claimKey(c kinds.Claim) claimKey {
+	return claimKey{p.prepared.Meta().Tenant, c.Space, c.Name}
+}
+
+// claim checks a submission's claims and notes those that it is the first to make.
 func (p *pending) claim(held map[claimKey]claimValue, seq int64) error {
-	p.newClaims = nil
-	for _, c := range p.accepted.Claims {
-		key := claimKey{p.prepared.Meta().Tenant, c.Space, c.Name}
-		have, ok := held[key]
+	for _, c := range p.claims {
+		have, ok := held[p.claimKey(c)]
 		switch {
 		case !ok && c.Reserves:
 			p.newClaims = append(p.newClaims, c)
 		case ok && have.value != c.Value:
+			p.newClaims = nil
 			return &kinds.ConflictError{Seq: have.seq, Space: c.Space}
 		}
 	}
 	for _, c := range p.newClaims {
-		held[claimKey{p.prepared.Meta().Tenant, c.Space, c.Name}] = claimValue{c.Value, seq}
+		held[p.claimKey(c)] = claimValue{c.Value, seq}
 	}
 	return nil
 }
@@ -126,22 +153,19 @@ func (a *Appender) known(ctx context.Context, l locked) (map[int64]knownEntry, e
 	return entries, unavailable(err)
 }
 
-// replay answers a request whose key is known: the same submission is acknowledged again, with the findings of then.
-func (p *plan) replay(req *pending, e knownEntry) {
+// replay is the answer to a submission whose key is known: the same one is acknowledged again, with the findings of then.
+func (p *pending) replay(e knownEntry) (kinds.Recorded, error) {
 	switch {
 	case e.content == nil:
-		p.refuse(req, &kinds.ErasedError{Seq: e.recorded.Seq})
-	case !ledger.SameSubmission(e.content, req.submitted):
-		p.refuse(req, &kinds.ConflictError{Seq: e.recorded.Seq})
-	default:
-		r := e.recorded
-		r.Replayed = !req.tried // found by its own second attempt after an unknown outcome: that is its first answer
-		findings, err := kinds.StoredFindings(e.content)
-		if err != nil {
-			p.refuse(req, fmt.Errorf("reading entry %d: %w", r.Seq, err))
-			return
-		}
-		r.Findings = findings
-		p.answers = append(p.answers, func() { req.answer(r, nil) })
+		return kinds.Recorded{}, &kinds.ErasedError{Seq: e.recorded.Seq}
+	case !ledger.SameSubmission(e.content, p.submitted):
+		return kinds.Recorded{}, &kinds.ConflictError{Seq: e.recorded.Seq}
 	}
+	r := e.recorded
+	r.Replayed = !p.tried // found by its own second attempt after an unknown outcome: that is its first answer
+	var err error
+	if r.Findings, err = kinds.StoredFindings(e.content); err != nil {
+		return kinds.Recorded{}, fmt.Errorf("reading entry %d: %w", r.Seq, err)
+	}
+	return r, nil
 }
