@@ -48,6 +48,7 @@ func TestRequests(t *testing.T) {
 			return err
 		}, attempt{"PUT", "/v1/trust-policy", "", `{"pins":[{"key_ref":"ref","comment":"why","vouched_by":"who"}],"max_future_skew_seconds":0}`, ""}},
 		{func() error { _, err := ledger.TrustPolicy(ctx); return err }, attempt{"GET", "/v1/trust-policy", "", "", ""}},
+		{func() error { _, err := ledger.ReceiptBundle(ctx, 12); return err }, attempt{"GET", "/v1/receipt-bundles/12", "", "", ""}},
 		{func() error { _, err := ledger.Entry(ctx, 12); return err }, attempt{"GET", "/v1/entries/12", "", "", ""}},
 		{func() error {
 			_, err := ledger.Egress(ctx, client.EgressQuery{From: from, To: from.Add(time.Hour), ProviderID: "a b", CustomerID: "c&d"})

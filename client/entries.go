@@ -32,10 +32,9 @@ type Entry struct {
 // Entry reads one entry. A host sees what was posted under its own token, an auditor all of its tenant. An entry that does
 // not exist and one that may not be seen are the same *Problem with status 404; an erased one is 410.
 func (c *Client) Entry(ctx context.Context, seq int64) (Entry, error) {
+	n := strconv.FormatInt(seq, 10)
 	var e Entry
-	_, err := c.call(ctx, request{
-		doing: "reading entry " + strconv.FormatInt(seq, 10), method: http.MethodGet, path: "/v1/entries/" + strconv.FormatInt(seq, 10),
-	}, &e)
+	_, err := c.call(ctx, request{doing: "reading entry " + n, method: http.MethodGet, path: "/v1/entries/" + n}, &e)
 	return e, err
 }
 

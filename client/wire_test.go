@@ -25,6 +25,7 @@ func TestTypesAgreeWithTheAPI(t *testing.T) {
 		{api.RecordedBody{}, client.Recorded{}},
 		{api.UsageReportBody{}, client.UsageReport{}},
 		{api.EntryBody{}, client.Entry{}},
+		{api.BundleBody{}, client.ReceiptBundle{}},
 		{api.EgressBody{}, client.EgressAnswer{}},
 		{kinds.TrustPolicyArtifact{}, client.TrustPolicy{}},
 		{api.NewTokenBody{}, client.NewToken{}},
@@ -100,6 +101,8 @@ func fill(t *testing.T, v reflect.Value) {
 		fill(t, v.Index(0))
 	case reflect.String:
 		v.SetString("text")
+	case reflect.Bool:
+		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(3)
 	case reflect.Uint32, reflect.Uint64:
