@@ -42,6 +42,6 @@ func (c *Client) Entry(ctx context.Context, seq int64) (Entry, error) {
 func (c *Client) Ready(ctx context.Context) error {
 	one := *c
 	one.retry.attempts = 1
-	_, err := one.call(ctx, request{doing: "asking whether the service is ready", method: http.MethodGet, path: "/readyz"}, nil)
+	_, err := one.call(ctx, request{doing: "checking readiness", method: http.MethodGet, path: "/readyz"}, nil)
 	return err
 }

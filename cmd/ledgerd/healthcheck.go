@@ -35,10 +35,10 @@ func ready(ctx context.Context, url string) error {
 		return err
 	}
 	if err = c.Ready(ctx); errors.Is(err, context.DeadlineExceeded) {
-		err = errNotInTime
+		err = fmt.Errorf("checking readiness: %w", errNotInTime)
 	}
 	if err != nil {
-		return fmt.Errorf("%s is not ready: %w", url, err)
+		return fmt.Errorf("%s: %w", url, err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestHealthcheck(t *testing.T) {
 		want   string
 	}{
 		{s.URL, 0, s.URL + " is ready"},
-		{failing.URL, 1, failing.URL + " is not ready: asking whether the service is ready: 503 service unavailable"},
+		{failing.URL, 1, failing.URL + ": checking readiness: 503 service unavailable"},
 		{closed.URL, 1, "connection refused"},
 		{"localhost", 1, "the base URL is not an http or https URL"},
 	} {
@@ -39,7 +39,7 @@ func TestReadyHasADeadline(t *testing.T) {
 	t.Cleanup(silent.Close)
 	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-readyTimeout))
 	defer cancel()
-	if err := ready(late, silent.URL); err == nil || !strings.HasSuffix(err.Error(), "no answer within 3 seconds") {
+	if err := ready(late, silent.URL); err == nil || err.Error() != silent.URL+": checking readiness: no answer within 3 seconds" {
 		t.Error(err)
 	}
 }

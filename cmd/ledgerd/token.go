@@ -89,11 +89,13 @@ func (tokenListCmd) Run(p *process, parent *tokenCmd) error {
 		return err
 	}
 	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tROLE\tSTATE\tCREATED\tEXPIRES\tNAME")
+	header := "ID\tROLE\tSTATE\tCREATED\tEXPIRES\tNAME\n"
 	for t, err := range api.Tokens(p.ctx) {
 		if err != nil {
 			return errors.Join(w.Flush(), err)
 		}
+		fmt.Fprint(w, header)
+		header = ""
 		printToken(w, t, time.Now())
 	}
 	return w.Flush()
