@@ -75,6 +75,7 @@ var statuses = map[string]struct {
 	"as-of-not-acceptable":     {422, "as_of can't be recorded"},
 	"usage-inconsistent":       {422, "The usage report does not add up"},
 	"artifact-refused":         {422, "The artifact breaks a rule of its protocol"},
+	"frame-body":               {422, "The artifact carries frame bodies"},
 	"receipt-invalid":          {422, "The receipt bundle is invalid"},
 	"trust-policy-refused":     {422, "The trust policy is malformed"},
 	"content-too-large":        {422, "The entry would be too large"},

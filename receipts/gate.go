@@ -120,16 +120,16 @@ func (s *ConsentStore) FindingsAt(providerID string, info ProviderInfo, t time.T
 		if code, odd := s.StateAt(providerID, scope, t).State.finding(); odd {
 			f.Add(code, docReuseC6, at)
 		}
-		if s.drifted(providerID, scope, info, t) {
+		if s.Drifted(providerID, scope, info, t) {
 			f.Add(IdentityDrift, "", at)
 		}
 	}
 	return f.List()
 }
 
-// drifted says that there are receipts, and that none of those in force at t (of all, if none is) pins the name and
-// version that the provider now has.
-func (s *ConsentStore) drifted(providerID string, scope EgressScope, info ProviderInfo, t time.Time) bool {
+// Drifted says that the provider is no longer the one that was agreed to (the finding identity-drift): there are receipts,
+// and none of those in force at t (of all, if none is) pins the name and version that the provider now has.
+func (s *ConsentStore) Drifted(providerID string, scope EgressScope, info ProviderInfo, t time.Time) bool {
 	h := s.byTarget[target{providerID, scope}]
 	if h == nil || len(h.grants) == 0 {
 		return false

@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"iter"
 	"time"
 
 	"ledgerd/frames"
@@ -72,31 +73,46 @@ func rank(s State) int {
 	return 0
 }
 
+// Standings is how each grant of exactly this provider and scope stood at t, in the order of recording. StateAt is the one
+// of them that decides.
+func (s *ConsentStore) Standings(providerID string, scope EgressScope, t time.Time) iter.Seq[Standing] {
+	return func(yield func(Standing) bool) {
+		h := s.byTarget[target{providerID, scope}]
+		if h == nil {
+			return
+		}
+		for _, g := range h.grants {
+			if standing, _ := s.standingOf(g, h.revocations, t); !yield(standing) {
+				return
+			}
+		}
+	}
+}
+
 func (s *ConsentStore) standingOf(g grant, revocations []revocation, t time.Time) (_ Standing, began time.Time) {
 	r := s.receipts[g.index]
 	out := Standing{Receipt: r, Index: g.index, State: Live}
-	granted, expires, ok := r.period()
 	switch {
-	case !ok:
+	case !g.dated:
 		out.State = Undated
 		return out, time.Time{}
-	case t.Before(granted):
+	case t.Before(g.began):
 		out.State = NotYetGranted
-		return out, granted
+		return out, g.began
 	}
-	if r.ExpiresAt != nil && !t.Before(expires) {
-		out.State, out.EndedAt = Expired, expires
+	if r.ExpiresAt != nil && !t.Before(g.ends) {
+		out.State, out.EndedAt = Expired, g.ends
 	}
-	if end, revoked := revokedAt(g, granted, revocations); revoked && !t.Before(end) && (out.State == Live || end.Before(expires)) {
+	if end, revoked := revokedAt(g, revocations); revoked && !t.Before(end) && (out.State == Live || end.Before(g.ends)) {
 		out.State, out.EndedAt = Revoked, end
 	}
-	return out, granted
+	return out, g.began
 }
 
 // revokedAt is the earliest revocation that concerns a grant.
-func revokedAt(g grant, granted time.Time, revocations []revocation) (end time.Time, revoked bool) {
+func revokedAt(g grant, revocations []revocation) (end time.Time, revoked bool) {
 	for _, v := range revocations {
-		concerns := v.at.After(granted) || v.at.Equal(granted) && v.recorded > g.recorded
+		concerns := v.at.After(g.began) || v.at.Equal(g.began) && v.recorded > g.recorded
 		if concerns && (!revoked || v.at.Before(end)) {
 			end, revoked = v.at, true
 		}

@@ -31,6 +31,10 @@ type history struct {
 type grant struct {
 	index    int // in ConsentStore.receipts
 	recorded int
+
+	// What period says of the receipt, read once: a history is asked about many moments.
+	began, ends time.Time
+	dated       bool
 }
 
 type revocation struct {
@@ -51,7 +55,9 @@ func (s *ConsentStore) recordUnder(key string, r ConsentRecord) {
 // RecordReceipt adds a grant. Nothing is checked, as in the reference: what was recorded is judged when it is asked for.
 func (s *ConsentStore) RecordReceipt(r ConsentReceipt) {
 	h := s.at(target{r.ProviderID, r.Scope})
-	h.grants = append(h.grants, grant{len(s.receipts), s.recorded})
+	g := grant{index: len(s.receipts), recorded: s.recorded}
+	g.began, g.ends, g.dated = r.period()
+	h.grants = append(h.grants, g)
 	s.receipts = append(s.receipts, r)
 }
 

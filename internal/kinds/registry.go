@@ -10,7 +10,10 @@ import (
 )
 
 // registry is every kind, in the order in which documents list them.
-var registry = [...]*Kind{&UsageReport, &ConsentReceipt, &ReceiptBundle, &TrustPolicyKind}
+var registry = [...]*Kind{
+	&UsageReport, &ConsentReceipt, &ConsentRevocation, &ConsentRecord, &ProviderDeclaration, &FrameVerification, &ReceiptBundle,
+	&TrustPolicyKind,
+}
 
 // All lists the kinds. The slice is the caller's.
 func All() []*Kind { return append([]*Kind(nil), registry[:]...) }

@@ -24,6 +24,17 @@ func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 	case &kinds.ConsentReceipt:
 		s.Artifact = fmt.Appendf(nil, `{"provider_id":"north-llm","scope":"third-party-model","provider_name":"North","provider_version":"%d",`+
 			`"grantor":{"kind":"human","id":"maria@example"},"granted_at":"2026-01-10T08:00:00Z","expires_at":"2126-01-10T08:00:00Z"}`, n)
+	case &kinds.ConsentRevocation:
+		s.Artifact = fmt.Appendf(nil, `{"provider_id":"north-llm","scope":"third-party-model","revoked_by":{"kind":"human","id":"maria@example"},`+
+			`"revoked_at":"2026-03-01T00:00:00Z","reason":"reason %d"}`, n)
+	case &kinds.ConsentRecord:
+		s.Artifact = fmt.Appendf(nil, `{"provider_id":"north-llm","data_flow":{"reads":true,"egress":true,"egress_scopes":["local-only"]},`+
+			`"granted_scope":"note %d","granted_at":"2026-01-10T08:00:00Z"}`, n)
+	case &kinds.ProviderDeclaration:
+		s.Artifact = fmt.Appendf(nil, `{"provider_id":"north-llm","provider":{"name":"North","version":"%d","data_flow":{"reads":true,`+
+			`"writes":false,"egress":true,"egress_scopes":["third-party-model","north:eu"]}},"declared_at":"2026-01-10T07:00:00Z"}`, n)
+	case &kinds.FrameVerification:
+		s.Artifact = verificationSample(n)
 	case &kinds.ReceiptBundle:
 		bundle, keyRef := bundleSample(tb, n)
 		s.Artifact, s.Context = bundle, fmt.Appendf(nil, `{"request_id":"req-%d"}`, n)
@@ -52,6 +63,19 @@ func usageSample(now time.Time, n int) (artifact, context []byte) {
 		`{"provider_id":"idle","frames_served":0,"frames_rejected":1,"token_cost":0}]}`,
 		n+7, now.UTC().Format("2006-01-02T15:04:05Z"), n+7, served)
 	return artifact, fmt.Appendf(nil, `{"request_id":"req-%d","turn_id":"turn-%d","customer_id":"customer"}`, n, n)
+}
+
+// verificationSample retains one frame, drops a stale one that has a replacement, and one that can't be asked about.
+func verificationSample(n int) []byte {
+	const kept = `{"provider_id":"north-llm","frame_id":"page/a","content_digest":"sha256:1"}`
+	const stale = `{"provider_id":"north-llm","frame_id":"page/b","content_digest":"sha256:2"}`
+	const bare = `{"provider_id":"north-llm","frame_id":"page/c"}`
+	replacement := fmt.Sprintf(`"replacement_digest":"sha256:%d"`, n)
+	return []byte(`{"provider_id":"north-llm","verified_at":"2026-01-10T08:00:00Z","capability":{"verify":true},` +
+		`"request":{"frames":[` + kept + `,` + stale + `,` + bare + `]},` +
+		`"response":{"verdicts":[{"frame":` + kept + `,"status":"valid"},{"frame":` + stale + `,"status":"stale",` + replacement + `}]},` +
+		`"outcome":{"retained":[` + kept + `],"dropped":[{"frame":` + stale + `,"reason":{"kind":"stale",` + replacement + `},"warrants_requery":true},` +
+		`{"frame":` + bare + `,"reason":{"kind":"no_digest"},"warrants_requery":true}]}}`)
 }
 
 // bundleSample is a valid bundle signed by its provider, and the reference of the key to pin.

@@ -1,0 +1,149 @@
+package kinds
+
+import (
+	"errors"
+	"strconv"
+
+	"ledgerd/frames"
+	"ledgerd/internal/strictjson"
+	"ledgerd/ledger"
+)
+
+// FrameVerification is one round of context/verify with one provider (context-reuse §4): what was asked, what was answered
+// and what the host did with the frames. The event is ours; package frames has its form. A claimed outcome that is not the
+// default-deny partition is refused, and so is one that carries frame bodies (V4): a ledger must not come to hold content.
+var FrameVerification = Kind{
+	Name:     "frame-verification",
+	PostedBy: []Role{Host},
+	MaxBytes: 1 << 20,
+	Tables:   []*Table{&frameVerdicts},
+	check:    checkVerification,
+	project:  projectVerification,
+}
+
+// frameVerdicts has a row for each frame that was held: "valid" when it was retained, else why it was dropped.
+var frameVerdicts = Table{Name: "frame_verdicts", Columns: []Column{
+	{Name: "line"}, {Name: "provider_id"}, {Name: "verified_at"}, {Name: "frame_id", Personal: true}, {Name: "content_digest", Personal: true},
+	{Name: "result"}, {Name: "replacement_digest", Personal: true},
+}}
+
+func checkVerification(s Submission, _ Env) (*Accepted, error) {
+	v, err := readVerification(s)
+	if err != nil {
+		return nil, err
+	}
+	findings := v.Findings()
+	content, err := canonical(s, withFindings(findings))
+	if err != nil {
+		return nil, err
+	}
+	return &Accepted{Key: s.Key, Content: content, Findings: findings, Rows: verdictRows(v)}, nil
+}
+
+func projectVerification(c ledger.Content) (Projection, error) {
+	v, err := readVerification(recorded(c))
+	if err != nil {
+		return Projection{}, err
+	}
+	return Projection{Rows: verdictRows(v)}, nil
+}
+
+func readVerification(s Submission) (frames.Verification, error) {
+	if err := noContext(s); err != nil {
+		return frames.Verification{}, err
+	}
+	d := strictjson.NewDecoder(s.Artifact, strictjson.Closed)
+	v := frames.DecodeVerification(d)
+	if err := finish(d, s.ArtifactAt); err != nil {
+		return v, err
+	}
+	if v.HasBody() {
+		return v, bodyRefused(v, s.ArtifactAt)
+	}
+	if err := boundVerification(v, s.ArtifactAt); err != nil {
+		return v, err
+	}
+	var e *frames.VerificationError
+	if err := v.Check(); errors.As(err, &e) {
+		detail := e.Problem
+		if e.Document != "" {
+			detail += " (" + e.Document + ")"
+		}
+		return v, &Rejection{Code: "artifact-refused", Pointer: s.ArtifactAt + e.Pointer, Detail: detail}
+	}
+	return v, nil
+}
+
+// bodyRefused names the first place that carries what looks like a frame's content.
+func bodyRefused(v frames.Verification, base string) error {
+	for _, f := range v.Findings() {
+		if f.Code == frames.V4Body {
+			base += f.Pointer
+			break
+		}
+	}
+	return &Rejection{Code: "frame-body", Pointer: base, Detail: "a verify request or response carries identities only, never frame bodies (" + frames.DocReuseV4 + ")"}
+}
+
+func boundVerification(v frames.Verification, base string) error {
+	b := bounds{}
+	b.id(base+"/provider_id", v.ProviderID)
+	b.instant(base+"/verified_at", &v.VerifiedAt)
+	for i, id := range v.Request.Frames {
+		b.frame(base+"/request/frames/"+strconv.Itoa(i), id)
+	}
+	if v.Response == nil {
+		return b.err
+	}
+	for i, verdict := range v.Response.Verdicts {
+		at := base + "/response/verdicts/" + strconv.Itoa(i)
+		b.frame(at+"/frame", verdict.Frame)
+		replacement, _ := verdict.ReplacementDigest.Value()
+		b.id(at+"/replacement_digest", replacement)
+	}
+	return b.err
+}
+
+func (b *bounds) frame(pointer string, id frames.FrameID) {
+	b.id(pointer+"/provider_id", id.ProviderID)
+	b.id(pointer+"/frame_id", id.FrameID)
+	digest, _ := id.ContentDigest.Value()
+	b.id(pointer+"/content_digest", digest)
+}
+
+// VerdictValid is the result of a frame that was retained; the others are the kinds of drops.
+const VerdictValid = string(frames.StatusValid)
+
+func verdictRows(v frames.Verification) []Rows {
+	at, _ := frames.ParseInstant(v.VerifiedAt) // Check has read it
+	reasons := map[frames.FrameID]frames.DropReason{}
+	for _, d := range v.Partition().Dropped {
+		reasons[d.Frame] = d.Reason
+	}
+	rows := Rows{Table: &frameVerdicts}
+	seen := map[frames.FrameID]bool{}
+	for _, id := range v.Request.Frames {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		result := VerdictValid
+		reason, dropped := reasons[id]
+		if dropped {
+			result = string(reason.Kind)
+		}
+		rows.Values = append(rows.Values, []any{
+			int32(len(rows.Values)), id.ProviderID, at, id.FrameID, digestText(id.ContentDigest), result, digestText(reason.ReplacementDigest),
+		})
+	}
+	return []Rows{rows}
+}
+
+// digestText is a digest as a nullable column.
+func digestText(d frames.Digest) *string {
+	value, ok := d.Value()
+	if !ok {
+		return nil
+	}
+	return &value
+}

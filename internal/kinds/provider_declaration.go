@@ -1,0 +1,74 @@
+package kinds
+
+import (
+	"ledgerd/frames"
+	"ledgerd/internal/strictjson"
+	"ledgerd/ledger"
+	"ledgerd/receipts"
+)
+
+// ProviderDeclaration is how a provider introduced itself at a handshake, and from when on; the event is ours. What left in
+// a period is judged by the declaration in force then. One whose scopes contradict its egress flag is refused (C5).
+var ProviderDeclaration = Kind{
+	Name:     "provider-declaration",
+	PostedBy: []Role{Host},
+	MaxBytes: 64 << 10,
+	Tables:   []*Table{&declarations},
+	check:    checkDeclaration,
+	project:  projectDeclaration,
+}
+
+var declarations = Table{Name: "provider_declarations", Columns: []Column{
+	{Name: "provider_id"}, {Name: "provider_name"}, {Name: "provider_version"}, {Name: "declared_at_text"}, {Name: "declared_at"},
+	{Name: "reads"}, {Name: "writes"}, {Name: "egress"}, {Name: "egress_scopes"},
+}}
+
+func checkDeclaration(s Submission, _ Env) (*Accepted, error) {
+	c, err := readDeclaration(s)
+	if err != nil {
+		return nil, err
+	}
+	findings := c.Findings()
+	content, err := canonical(s, withFindings(findings))
+	if err != nil {
+		return nil, err
+	}
+	return &Accepted{Key: s.Key, Content: content, Findings: findings, Rows: declarationRows(c)}, nil
+}
+
+func projectDeclaration(c ledger.Content) (Projection, error) {
+	d, err := readDeclaration(recorded(c))
+	if err != nil {
+		return Projection{}, err
+	}
+	return Projection{Rows: declarationRows(d)}, nil
+}
+
+func readDeclaration(s Submission) (receipts.Declaration, error) {
+	if err := noContext(s); err != nil {
+		return receipts.Declaration{}, err
+	}
+	d := strictjson.NewDecoder(s.Artifact, strictjson.Closed)
+	c := receipts.DecodeDeclaration(d)
+	if err := finish(d, s.ArtifactAt); err != nil {
+		return c, err
+	}
+	b := bounds{}
+	b.id(s.ArtifactAt+"/provider_id", c.ProviderID)
+	b.id(s.ArtifactAt+"/provider/name", c.Provider.Name)
+	b.id(s.ArtifactAt+"/provider/version", c.Provider.Version)
+	b.dataFlow(s.ArtifactAt+"/provider/data_flow", c.Provider.DataFlow)
+	b.instant(s.ArtifactAt+"/declared_at", &c.DeclaredAt)
+	if b.err != nil {
+		return c, b.err
+	}
+	return c, refused(c.Check(), s.ArtifactAt)
+}
+
+func declarationRows(c receipts.Declaration) []Rows {
+	at, _ := frames.ParseInstant(c.DeclaredAt) // Check has read it
+	f := c.Provider.DataFlow
+	return []Rows{{Table: &declarations, Values: [][]any{{
+		c.ProviderID, c.Provider.Name, c.Provider.Version, c.DeclaredAt, at, f.Reads, f.Writes, f.Egress, scopeTexts(f),
+	}}}}
+}
