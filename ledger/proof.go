@@ -28,6 +28,22 @@ func (p Proof) Check(leaf tlog.Hash, origin string, verifiers ...note.Verifier) 
 	return CheckInclusion(signed, p.Index, leaf, p.Hashes)
 }
 
+// InclusionProof is a Proof with what it is of. Its Checkpoint is nil when the log keeps no signed checkpoint of this size:
+// the hashes are then for somebody who holds one.
+type InclusionProof struct {
+	Proof
+	Size int64 // of the tree, in leaves
+	Leaf tlog.Hash
+}
+
+// ConsistencyProof claims that a log's first From leaves are the beginning of its first To leaves (RFC 9162 §2.1.4.1).
+// Checkpoint is a signed note of size To, nil when the log keeps none.
+type ConsistencyProof struct {
+	From, To   int64
+	Hashes     []tlog.Hash
+	Checkpoint []byte
+}
+
 // Inclusion is a leaf that was proven to be in a signed tree. Only CheckInclusion and Proof.Check make one.
 type Inclusion struct {
 	checkpoint SignedCheckpoint
