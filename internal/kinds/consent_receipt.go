@@ -19,6 +19,7 @@ var ConsentReceipt = Kind{
 	Tables:   []*Table{&consents},
 	check:    checkConsentReceipt,
 	project:  projectConsentReceipt,
+	shape:    func(d *strictjson.Decoder) { receipts.DecodeConsentReceipt(d) },
 }
 
 var consents = Table{Name: "consents", Columns: []Column{

@@ -17,6 +17,7 @@ var ConsentRecord = Kind{
 	Tables:   []*Table{&consentRecords},
 	check:    checkConsentRecord,
 	project:  projectConsentRecord,
+	shape:    func(d *strictjson.Decoder) { receipts.DecodeConsentRecord(d) },
 }
 
 var consentRecords = Table{Name: "consent_records", Columns: []Column{

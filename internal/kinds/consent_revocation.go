@@ -17,6 +17,7 @@ var ConsentRevocation = Kind{
 	Tables:   []*Table{&revocations},
 	check:    checkRevocation,
 	project:  projectRevocation,
+	shape:    func(d *strictjson.Decoder) { receipts.DecodeRevocation(d) },
 }
 
 var revocations = Table{Name: "consent_revocations", Columns: []Column{

@@ -19,6 +19,7 @@ var FrameVerification = Kind{
 	Tables:   []*Table{&frameVerdicts},
 	check:    checkVerification,
 	project:  projectVerification,
+	shape:    func(d *strictjson.Decoder) { frames.DecodeVerification(d) },
 }
 
 // frameVerdicts has a row for each frame that was held: "valid" when it was retained, else why it was dropped.

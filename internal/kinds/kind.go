@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ledgerd/frames"
+	"ledgerd/internal/strictjson"
 	"ledgerd/ledger"
 	"ledgerd/receipts/air"
 )
@@ -39,6 +40,17 @@ type Kind struct {
 
 	check   func(Submission, Env) (*Accepted, error)
 	project func(ledger.Content) (Projection, error) // from what check recorded; it reads and derives with the same functions
+	shape   func(*strictjson.Decoder)                // reads an artifact for its shape only; nil for any JSON value
+}
+
+// ReadShape reads over an artifact, so that the decoder's error names the place of what makes it malformed. It checks
+// nothing else: see Accept.
+func (k *Kind) ReadShape(d *strictjson.Decoder) {
+	if k.shape == nil {
+		d.Skip()
+		return
+	}
+	k.shape(d)
 }
 
 // Accept verifies a submission and makes it ready to append. A refusal is a *TooLargeError, a *strictjson.Error

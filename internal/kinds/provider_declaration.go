@@ -16,6 +16,7 @@ var ProviderDeclaration = Kind{
 	Tables:   []*Table{&declarations},
 	check:    checkDeclaration,
 	project:  projectDeclaration,
+	shape:    func(d *strictjson.Decoder) { receipts.DecodeDeclaration(d) },
 }
 
 var declarations = Table{Name: "provider_declarations", Columns: []Column{

@@ -22,6 +22,7 @@ var UsageReport = Kind{
 	Tables:   []*Table{&usageLines},
 	check:    checkUsageReport,
 	project:  projectUsageReport,
+	shape:    func(d *strictjson.Decoder) { metering.DecodeUsageReport(d) },
 }
 
 var usageLines = Table{Name: "usage_lines", Columns: []Column{
