@@ -167,6 +167,7 @@ func (a *Appender) seal(head ledger.Head, plan *plan) (sealed, error) {
 		at = head.RecordedAt
 	}
 	next := sealed{head: head, frontier: a.frontier.Clone()}
+	a.targets["contents"].grow(plan.fresh)
 	for _, p := range plan.fresh {
 		entry := p.prepared.Seal(head.Origin, next.head.Next(), at)
 		if err := a.addRows(p, entry); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -42,6 +43,18 @@ func (c *copyBuffer) reset() {
 	}
 	c.data = append(c.data[:0], c.target.opening...)
 	c.rows = 0
+}
+
+// contentOverhead is what a row of contents has beside the content, in bytes: lengths, seq and salt.
+const contentOverhead = 48
+
+// grow makes room for the contents of a batch at once; a large one would be copied several times on the way.
+func (c *copyBuffer) grow(batch []*pending) {
+	room := len(batch) * contentOverhead
+	for _, p := range batch {
+		room += p.bytes()
+	}
+	c.data = slices.Grow(c.data, room)
 }
 
 // add appends one row; the values stand in the order of the target's columns.

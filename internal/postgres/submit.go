@@ -58,6 +58,7 @@ func (a *Appender) Submit(ctx context.Context, who kinds.Poster, list []*kinds.A
 
 // AppendAll records all submissions in one transaction or none of them, and returns an outcome for each. When one can't be
 // recorded it has its error, and the others have kinds.ErrNotRecorded. Replays are no hindrance. Otherwise it is as Submit.
+// The list is emptied on the way, so that of a large group one copy is held and not two.
 func (a *Appender) AppendAll(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) []kinds.Outcome {
 	outcomes := failAll(len(list), kinds.ErrNotRecorded)
 	members, refused := make([]pending, 0, len(list)), false
@@ -67,6 +68,7 @@ func (a *Appender) AppendAll(ctx context.Context, who kinds.Poster, list []*kind
 			outcomes[i].Err, refused = err, true
 			continue
 		}
+		list[i] = nil
 		members = append(members, p)
 	}
 	if refused {

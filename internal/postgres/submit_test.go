@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -67,6 +68,10 @@ func TestAppendAllIsOneTransaction(t *testing.T) {
 	}
 	if got := l.Count(t, "(SELECT DISTINCT xmin, recorded_at FROM ledger.entries) AS transactions"); got != 1 {
 		t.Errorf("recorded in %d transactions", got)
+	}
+	list = list[:0]
+	for i := range n {
+		list = append(list, ledgertest.Consent(t, fmt.Sprintf("k%d", i), "p"))
 	}
 	list = append(list, ledgertest.Consent(t, "one more", "p"))
 	for i, o := range l.Appender.AppendAll(t.Context(), ledgertest.Host, list) {
@@ -185,7 +190,7 @@ func TestSubmitCancelled(t *testing.T) {
 			t.Errorf("cancelled: %v", o.Err)
 		}
 	}
-	for _, o := range l.Appender.AppendAll(ctx, ledgertest.Host, list) {
+	for _, o := range l.Appender.AppendAll(ctx, ledgertest.Host, slices.Clone(list)) {
 		if o.Err != nil && !errors.Is(o.Err, context.Canceled) {
 			t.Errorf("cancelled: %v", o.Err)
 		}
