@@ -33,4 +33,5 @@
 //	 "writes":false,"egress":true,"egress_scopes":["third-party-model"]}},"declared_at":"2031-01-10T07:00:00Z"}
 //
 // A revocation adds to the record and erases nothing: it ends the grants of that provider and scope that began before it.
+// With scope null it ends the boolean consents (ConsentRecord) of the provider.
 package receipts

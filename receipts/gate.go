@@ -79,16 +79,15 @@ func (e *ConsentRequiredError) Error() string {
 func (s *ConsentStore) Evaluate(providerID string, info ProviderInfo) Decision {
 	return decide(providerID, info.DataFlow,
 		func(scope EgressScope) bool { return s.HasReceipt(providerID, scope) },
-		len(s.records[providerID]) > 0)
+		s.hasRecord(providerID))
 }
 
 // EvaluateAt is the same gate for a host that enforces time: a receipt that is not in force at t (see StateAt) is absent,
 // and so is a boolean consent that was given only later.
 func (s *ConsentStore) EvaluateAt(providerID string, info ProviderInfo, t time.Time) Decision {
-	covers := func(r ConsentRecord) bool { return r.coversAt(t) }
 	return decide(providerID, info.DataFlow,
 		func(scope EgressScope) bool { return s.StateAt(providerID, scope, t).State == Live },
-		slices.ContainsFunc(s.records[providerID], covers))
+		s.hasLiveRecord(providerID, t))
 }
 
 func decide(providerID string, flow DataFlow, consented func(EgressScope) bool, recorded bool) Decision {

@@ -119,7 +119,7 @@ func TestGateFindings(t *testing.T) {
 	s.RecordReceipt(grantOf(OrgTenant, "2031-01-10T08:00:00Z", ""))
 	s.RecordReceipt(grantOf(ThirdPartyIndex, "2033-01-01T00:00:00Z", ""))
 	s.RecordReceipt(grantOf("a:undated", "?", ""))
-	if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Policy, "x"}, "2031-02-01T00:00:00Z", nil}); err != nil {
+	if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Policy, "x"}, "2031-02-01T00:00:00Z", nil, false}); err != nil {
 		t.Fatal(err)
 	}
 	info := infoOf(false, LocalOnly, ThirdPartyModel, OrgTenant, ThirdPartyIndex, "a:undated", "a:never")
@@ -193,7 +193,7 @@ func anyStore(t *rapid.T) *ConsentStore {
 		case 0:
 			s.Record(ConsentRecord{ProviderID: "p"})
 		case 1:
-			if err := s.RecordRevocation(Revocation{"p", scope.Draw(t, "scope"), Grantor{Human, "m"}, day("revoked"), nil}); err != nil {
+			if err := s.RecordRevocation(Revocation{"p", scope.Draw(t, "scope"), Grantor{Human, "m"}, day("revoked"), nil, false}); err != nil {
 				t.Fatal(err)
 			}
 		default:

@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"iter"
 	"time"
 
 	"ledgerd/frames"
@@ -54,12 +55,60 @@ func (r ConsentRecord) Findings() []frames.Finding {
 	return f.List()
 }
 
-// coversAt says whether the record had been given at t. One without a readable time carries no more than its presence, as
-// the reference takes it.
-func (r ConsentRecord) coversAt(t time.Time) bool {
-	if r.GrantedAt == nil {
-		return true
+// RecordsAt is how each boolean consent of a provider stood at t, in the order of recording: Live, NotYetGranted or Revoked.
+// A record without a readable time carries no more than its presence, as the reference takes it, so it counts from always
+// until a revocation that was recorded after it. The int is the record's place among the provider's.
+func (s *ConsentStore) RecordsAt(providerID string, t time.Time) iter.Seq2[int, State] {
+	return func(yield func(int, State) bool) {
+		h := s.records[providerID]
+		if h == nil {
+			return
+		}
+		for i, r := range h.given {
+			if !yield(i, r.stateAt(h.revocations, t)) {
+				return
+			}
+		}
 	}
-	granted, ok := frames.ParseRFC3339(*r.GrantedAt)
-	return !ok || !t.Before(granted)
+}
+
+func (r givenRecord) stateAt(revocations []revocation, t time.Time) State {
+	var granted time.Time
+	dated := false
+	if r.GrantedAt != nil {
+		granted, dated = frames.ParseRFC3339(*r.GrantedAt)
+	}
+	if dated && t.Before(granted) {
+		return NotYetGranted
+	}
+	for _, v := range revocations {
+		concerns := v.recorded > r.recorded
+		if dated && !v.at.Equal(granted) {
+			concerns = v.at.After(granted)
+		}
+		if concerns && !t.Before(v.at) {
+			return Revoked
+		}
+	}
+	return Live
+}
+
+// hasRecord says whether a boolean consent is there that no revocation was recorded after: the reference's revoke deletes
+// the record, whatever the time.
+func (s *ConsentStore) hasRecord(providerID string) bool {
+	h := s.records[providerID]
+	if h == nil || len(h.given) == 0 {
+		return false
+	}
+	last := h.given[len(h.given)-1]
+	return len(h.revocations) == 0 || h.revocations[len(h.revocations)-1].recorded < last.recorded
+}
+
+func (s *ConsentStore) hasLiveRecord(providerID string, t time.Time) bool {
+	for _, state := range s.RecordsAt(providerID, t) {
+		if state == Live {
+			return true
+		}
+	}
+	return false
 }

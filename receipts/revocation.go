@@ -9,14 +9,18 @@ import (
 // revoked and that a revocation adds to the record. It ends every earlier grant to the provider for exactly this scope
 // from RevokedAt on, and erases none; a later grant opens the scope again.
 type Revocation struct {
-	ProviderID string      `json:"provider_id"`
-	Scope      EgressScope `json:"scope"`
+	ProviderID string `json:"provider_id"`
+	// Scope is the scope that is closed. Null is the boolean consent, which has none: see Boolean.
+	Scope EgressScope `json:"scope"`
 	// RevokedBy is the human or policy that took the consent back. It need not be the grantor.
 	RevokedBy Grantor `json:"revoked_by"`
 	// RevokedAt is a protocol timestamp.
 	RevokedAt string `json:"revoked_at"`
 	// Reason is free text, nil if none was given.
 	Reason *string `json:"reason,omitempty"`
+	// Boolean says that scope was null: the ConsentRecords of the provider are revoked, as the reference's revoke does,
+	// and no receipt.
+	Boolean bool `json:"-"`
 }
 
 // ParseRevocation reads a revocation that is the whole document. An error is a *strictjson.Error.
@@ -30,7 +34,11 @@ func DecodeRevocation(d *strictjson.Decoder) Revocation {
 	d.In(strictjson.Closed, func() {
 		d.Object(
 			strictjson.Req("provider_id", func() { r.ProviderID = d.String() }),
-			strictjson.Req("scope", func() { r.Scope = EgressScope(d.String()) }),
+			strictjson.Req("scope", func() {
+				if r.Boolean = d.Null(); !r.Boolean {
+					r.Scope = EgressScope(d.String())
+				}
+			}),
 			strictjson.Req("revoked_by", func() { r.RevokedBy = decodeGrantor(d) }),
 			strictjson.Req("revoked_at", func() { r.RevokedAt = d.String() }),
 			strictjson.Opt("reason", func() { r.Reason = d.OptString() }),
@@ -45,7 +53,7 @@ func (r Revocation) Check() error {
 	switch {
 	case r.ProviderID == "":
 		return &CheckError{"/provider_id", "", problemEmpty}
-	case !r.Scope.IsValid():
+	case !r.Boolean && !r.Scope.IsValid():
 		return &CheckError{"/scope", docSpecU3, problemScope}
 	case r.RevokedBy.ID == "":
 		return &CheckError{"/revoked_by/id", "", problemEmpty}

@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"ledgerd/frames"
 )
 
 func TestStateOverTime(t *testing.T) {
 	var s ConsentStore
 	revoke := func(at string) {
 		t.Helper()
-		if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Human, "maria"}, at, nil}); err != nil {
+		if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Human, "maria"}, at, nil, false}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +66,7 @@ func TestStateOverTime(t *testing.T) {
 func TestARevocationOfALapsedGrantChangesNothing(t *testing.T) {
 	var s ConsentStore
 	s.RecordReceipt(grantOf(OrgTenant, "2031-01-01T00:00:00Z", "2031-02-01T00:00:00Z"))
-	if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Human, "maria"}, "2031-03-01T00:00:00Z", nil}); err != nil {
+	if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Human, "maria"}, "2031-03-01T00:00:00Z", nil, false}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.StateAt("p", OrgTenant, instant(t, "2031-04-01T00:00:00Z")); got.State != Expired {
@@ -89,7 +91,7 @@ func TestRevokingNeverOpens(t *testing.T) {
 		at := anyMoment(t)
 		before := s.StateAt("p", OrgTenant, at)
 		receipts := len(s.ReceiptsFor("p"))
-		if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Human, "m"}, anyMoment(t).Format(time.RFC3339), nil}); err != nil {
+		if err := s.RecordRevocation(Revocation{"p", OrgTenant, Grantor{Human, "m"}, anyMoment(t).Format(time.RFC3339), nil, false}); err != nil {
 			t.Fatal(err)
 		}
 		after := s.StateAt("p", OrgTenant, at)
@@ -100,4 +102,38 @@ func TestRevokingNeverOpens(t *testing.T) {
 			t.Fatalf("live by a receipt that is not: %+v", after)
 		}
 	})
+}
+
+func TestRevocationOfBooleanConsent(t *testing.T) {
+	info := ProviderInfo{Name: "N", Version: "1", DataFlow: DataFlow{Egress: true}}
+	granted := "2031-01-01T00:00:00Z"
+	revoke := Revocation{ProviderID: "p", Boolean: true, RevokedBy: Grantor{Human, "m"}, RevokedAt: "2031-02-01T00:00:00Z"}
+	at := func(s string) time.Time {
+		v, _ := frames.ParseInstant(s)
+		return v
+	}
+	for name, grantedAt := range map[string]*string{"dated": &granted, "undated": nil} {
+		s := &ConsentStore{}
+		s.Record(ConsentRecord{ProviderID: "p", GrantedAt: grantedAt})
+		if err := s.RecordRevocation(revoke); err != nil {
+			t.Fatal(err)
+		}
+		if !s.EvaluateAt("p", info, at("2031-01-31T00:00:00Z")).Permitted() {
+			t.Errorf("%s: revoked before its time", name)
+		}
+		if s.EvaluateAt("p", info, at("2031-02-01T00:00:00Z")).Permitted() || s.Evaluate("p", info).Permitted() {
+			t.Errorf("%s: the revocation did not close the gate", name)
+		}
+		again := "2031-03-01T00:00:00Z"
+		s.Record(ConsentRecord{ProviderID: "p", GrantedAt: &again})
+		if !s.EvaluateAt("p", info, at(again)).Permitted() || !s.Evaluate("p", info).Permitted() {
+			t.Errorf("%s: a later consent does not open the gate again", name)
+		}
+	}
+	if _, err := ParseRevocation([]byte(`{"provider_id":"p","scope":null,"revoked_by":{"kind":"human","id":"m"},"revoked_at":"2031-02-01T00:00:00Z"}`)); err != nil {
+		t.Error(err)
+	}
+	if (Revocation{ProviderID: "p", RevokedBy: Grantor{Human, "m"}, RevokedAt: granted}).Check() == nil {
+		t.Error("an empty scope is no null")
+	}
 }

@@ -11,7 +11,7 @@ import (
 // replace an earlier one, a revocation adds. The zero value is empty and ready. It is not safe for concurrent writes;
 // reading it concurrently is.
 type ConsentStore struct {
-	records  map[string][]ConsentRecord
+	records  map[string]*recordHistory // by the id that they stand under
 	receipts []ConsentReceipt
 	byTarget map[target]*history
 	recorded int // events so far: the order of grants and revocations among each other
@@ -21,6 +21,17 @@ type ConsentStore struct {
 type target struct {
 	providerID string
 	scope      EgressScope
+}
+
+// recordHistory is the boolean consents of one provider and the revocations of them.
+type recordHistory struct {
+	given       []givenRecord
+	revocations []revocation
+}
+
+type givenRecord struct {
+	ConsentRecord
+	recorded int
 }
 
 type history struct {
@@ -46,10 +57,21 @@ type revocation struct {
 func (s *ConsentStore) Record(r ConsentRecord) { s.recordUnder(r.ProviderID, r) }
 
 func (s *ConsentStore) recordUnder(key string, r ConsentRecord) {
+	h := s.recordsAt(key)
+	h.given = append(h.given, givenRecord{r, s.recorded})
+}
+
+func (s *ConsentStore) recordsAt(key string) *recordHistory {
+	s.recorded++
 	if s.records == nil {
-		s.records = map[string][]ConsentRecord{}
+		s.records = map[string]*recordHistory{}
 	}
-	s.records[key] = append(s.records[key], r)
+	h := s.records[key]
+	if h == nil {
+		h = &recordHistory{}
+		s.records[key] = h
+	}
+	return h
 }
 
 // RecordReceipt adds a grant. Nothing is checked, as in the reference: what was recorded is judged when it is asked for.
@@ -67,6 +89,11 @@ func (s *ConsentStore) RecordRevocation(r Revocation) error {
 		return err
 	}
 	at, _ := frames.ParseInstant(r.RevokedAt) // Check has read it
+	if r.Boolean {
+		h := s.recordsAt(r.ProviderID)
+		h.revocations = append(h.revocations, revocation{at, s.recorded})
+		return nil
+	}
 	h := s.at(target{r.ProviderID, r.Scope})
 	h.revocations = append(h.revocations, revocation{at, s.recorded})
 	return nil

@@ -70,7 +70,12 @@ func readRevocation(s Submission) (receipts.Revocation, error) {
 
 func revocationRows(r receipts.Revocation) []Rows {
 	at, _ := frames.ParseInstant(r.RevokedAt) // Check has read it
+	var scope *string                         // null for the boolean consent
+	if !r.Boolean {
+		text := string(r.Scope)
+		scope = &text
+	}
 	return []Rows{{Table: &revocations, Values: [][]any{{
-		r.ProviderID, string(r.Scope), string(r.RevokedBy.Kind), r.RevokedBy.ID, r.RevokedAt, at, r.Reason,
+		r.ProviderID, scope, string(r.RevokedBy.Kind), r.RevokedBy.ID, r.RevokedAt, at, r.Reason,
 	}}}}
 }

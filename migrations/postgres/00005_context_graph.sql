@@ -6,7 +6,7 @@ CREATE TABLE ledger.consent_revocations (
     seq             bigint PRIMARY KEY,
     tenant          text NOT NULL,
     provider_id     text NOT NULL CHECK (octet_length(provider_id) <= 512),
-    scope           text NOT NULL CHECK (octet_length(scope) <= 512),
+    scope           text CHECK (octet_length(scope) <= 512),                    -- null: the boolean consent
     revoked_by_kind text NOT NULL CHECK (revoked_by_kind IN ('human', 'policy')),
     revoked_by_id   text CHECK (octet_length(revoked_by_id) <= 512),
     revoked_at_text text NOT NULL CHECK (octet_length(revoked_at_text) <= 512), -- as the artifact spells it
