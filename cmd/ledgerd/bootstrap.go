@@ -132,11 +132,11 @@ func (c *bootstrapCmd) Run(p *process) error {
 	}
 	conn := connectionFile{URL: c.URL, Tokens: tokens, PostgresURL: c.DatabaseURL, MigrateURL: c.MigrateURL, LogKeys: old.LogKeys}
 	if c.SigningKeyFile != "" {
-		if _, vkey, err := keptKey(c.SigningKeyFile, c.Origin); err != nil {
+		_, vkey, err := keptKey(c.SigningKeyFile, c.Origin)
+		if err != nil {
 			return err
-		} else {
-			conn.LogKeys = []string{vkey}
 		}
+		conn.LogKeys = []string{vkey}
 	}
 	if err := writeConnection(c.DataDir, conn); err != nil {
 		return err

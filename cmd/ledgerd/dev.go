@@ -160,7 +160,7 @@ Try next, in a second terminal:
 
   make demo         posts a session and asks the auditor's question
   curl -s %s/log/checkpoint
-  curl -s -H "Authorization: Bearer $(jq -r .tokens.auditor %s)" \
+  curl -s -H "Authorization: Bearer $(grep -o '"auditor": *"[^"]*' %s | cut -d'"' -f4)" \
        "%s/v1/entries?limit=5"
 
 `, conn.URL, connectionPath(dir), conn.PrivateURL, conn.URL, connectionPath(dir), conn.URL)

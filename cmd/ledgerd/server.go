@@ -68,12 +68,12 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	if _, err := s.store.MakeLog(ctx, o.Keys, time.Now()); err != nil {
 		return nil, err
 	}
-	if s.public, err = net.Listen("tcp", o.Listen); err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", o.Listen, err)
+	if s.public, err = listen(ctx, o.Listen); err != nil {
+		return nil, err
 	}
 	if o.Private != "" {
-		if s.private, err = net.Listen("tcp", o.Private); err != nil {
-			return nil, fmt.Errorf("listening on %s: %w", o.Private, err)
+		if s.private, err = listen(ctx, o.Private); err != nil {
+			return nil, err
 		}
 	}
 	s.appender = postgres.StartAppender(postgres.AppenderOptions{Store: s.store, Keys: o.Keys, Log: o.Log, Now: time.Now})
@@ -86,6 +86,14 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	}
 	s.handler = a.Handler()
 	return s, nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", address, err)
+	}
+	return l, nil
 }
 
 // URL is where the service answers.
