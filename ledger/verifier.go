@@ -50,3 +50,23 @@ func canonicalVerifierKey(key string) string {
 	}
 	return canonical
 }
+
+// ErrSignerKey says that a text is not a log's signing key. It never holds the text.
+var ErrSignerKey = errors.New("the signing key is malformed")
+
+// VerifierKey is the verifier key of a note signer key, "PRIVATE+KEY+<origin>+<8 hex digits>+<base64>", of Ed25519.
+func VerifierKey(signerKey string) (string, error) {
+	if _, err := note.NewSigner(signerKey); err != nil {
+		return "", ErrSignerKey
+	}
+	parts := strings.SplitN(signerKey, "+", 5)
+	raw, err := base64.StdEncoding.DecodeString(parts[4])
+	if err != nil || len(raw) != 1+ed25519.SeedSize {
+		return "", ErrSignerKey
+	}
+	public, ok := ed25519.NewKeyFromSeed(raw[1:]).Public().(ed25519.PublicKey)
+	if !ok {
+		return "", ErrSignerKey
+	}
+	return note.NewEd25519VerifierKey(parts[2], public)
+}

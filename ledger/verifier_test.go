@@ -1,9 +1,12 @@
 package ledger_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/sumdb/note"
 
 	"ledgerd/ledger"
 )
@@ -59,4 +62,19 @@ func FuzzParseVerifierKeys(f *testing.F) {
 			t.Errorf("%q: %v, %v", key, list, err)
 		}
 	})
+}
+
+func TestVerifierKey(t *testing.T) {
+	skey, vkey, err := note.GenerateKey(rand.Reader, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ledger.VerifierKey(skey); err != nil || got != vkey {
+		t.Errorf("%s, %v, want %s", got, err, vkey)
+	}
+	for _, bad := range []string{"", vkey, "PRIVATE+KEY+", skey[1:], skey[:len(skey)-4], strings.Replace(skey, origin, "example.org/other", 1)} {
+		if got, err := ledger.VerifierKey(bad); !errors.Is(err, ledger.ErrSignerKey) || got != "" {
+			t.Errorf("a malformed key gives %q, %v", got, err)
+		}
+	}
 }
