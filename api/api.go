@@ -27,39 +27,43 @@ type Store interface {
 	policyReader
 	bundleReader
 	headReader
+	tileReader
+	prover
 }
 
 // Options are an API's parts. All are required.
 type Options struct {
-	Store    Store
-	Appender appender
-	Log      *slog.Logger
-	Now      func() time.Time // the server's clock
-	Metrics  *prometheus.Registry
-	Version  string       // of the binary, shown in the API description
-	Console  http.Handler // answers GET / and the assets below it
+	Store        Store
+	Appender     appender
+	VerifierKeys []string // of the log, as C2SP signed-note verifier keys; several while it changes its key
+	Log          *slog.Logger
+	Now          func() time.Time // the server's clock
+	Metrics      *prometheus.Registry
+	Version      string       // of the binary, shown in the API description
+	Console      http.Handler // answers GET / and the assets below it
 }
 
 // API is the service over HTTP.
 type API struct {
-	store    Store
-	appender appender
-	log      *slog.Logger
-	now      func() time.Time
-	registry *prometheus.Registry
-	version  string
-	console  http.Handler
-	tokens   tokenCache
-	routes   []*Route
-	metrics  metrics
-	openapi  []byte
-	docs     []byte
+	store        Store
+	appender     appender
+	verifierKeys []string
+	log          *slog.Logger
+	now          func() time.Time
+	registry     *prometheus.Registry
+	version      string
+	console      http.Handler
+	tokens       tokenCache
+	routes       []*Route
+	metrics      metrics
+	openapi      []byte
+	docs         []byte
 }
 
 // New puts the API together. An error is a mistake in the route table.
 func New(o Options) (*API, error) {
 	a := &API{
-		store: o.Store, appender: o.Appender, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console,
+		store: o.Store, appender: o.Appender, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console,
 		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
 		metrics: newMetrics(o.Metrics, o.Appender),
 	}

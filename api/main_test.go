@@ -17,6 +17,7 @@ import (
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres/ledgertest"
+	"ledgerd/ledger"
 	"ledgerd/web"
 )
 
@@ -33,8 +34,12 @@ type service struct {
 func newService(t *testing.T) *service {
 	t.Helper()
 	l := ledgertest.New(t)
+	vkey, err := ledger.VerifierKey(l.SignerKey)
+	if err != nil {
+		t.Fatal(err)
+	}
 	a, err := api.New(api.Options{
-		Store: l.Store, Appender: l.Appender, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: time.Now,
+		Store: l.Store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: time.Now,
 		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(),
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func (a *API) policyRoutes() []*Route {
 			Method: "PUT", Path: "/v1/trust-policy", Name: "putTrustPolicy", Summary: "Set the tenant's trust policy",
 			Doc: "Whose keys the tenant relies on, with a comment and who vouched for each. It is appended as a new revision, never edited; " +
 				"earlier ones stay readable as entries of kind trust-policy. The same policy again is a replay. Pins never come from a bundle.",
-			Roles: admins, Body: kinds.TrustPolicyArtifact{}, Replies: recordReplies, Problems: []string{"trust-policy-refused", "conflict", "busy"},
+			Roles: admins, Query: []Param{proofParam}, Body: kinds.TrustPolicyArtifact{}, Replies: recordReplies, Problems: []string{"trust-policy-refused", "conflict", "busy"},
 			handle: func(c *call) (reply, error) { return a.record(c, &kinds.TrustPolicyKind, withoutKey) },
 		},
 		{

@@ -85,6 +85,17 @@ func (q query) number(name string, or, low, high int64) (int64, error) {
 	return n, nil
 }
 
+// flag reads true or false; false when it is not given.
+func (q query) flag(name string) (bool, error) {
+	switch s, ok := q[name]; {
+	case !ok, s == "false":
+		return false, nil
+	case s == "true":
+		return true, nil
+	}
+	return false, badParam(name, "true or false is required")
+}
+
 // identifier reads a name, bounded like every name that is recorded.
 func (q query) identifier(name string) (string, error) {
 	s, ok := q[name]

@@ -38,6 +38,7 @@ type RecordedBody struct {
 	RecordedAt time.Time        `json:"recorded_at"`
 	LeafHash   string           `json:"leaf_hash" jsonschema:"SHA-256 of 0x00 and the envelope, standard base64"`
 	Findings   []frames.Finding `json:"findings" jsonschema:"what an auditor wants to know although the entry was accepted"`
+	Proof      *ProofBody       `json:"proof,omitzero" jsonschema:"with proof=true; absent for an entry that an earlier incarnation's log holds"`
 }
 
 // UsageReportBody is what a host posts for one request.
@@ -61,42 +62,33 @@ func (a *API) recordRoutes() []*Route {
 		{
 			Method: "POST", Path: "/v1/usage-reports", Name: "postUsageReport", Summary: "Record a usage report",
 			Doc:   "One request's usage report (context-reuse §2). The arithmetic identity must hold. The key is request_id on every route.",
-			Roles: kinds.UsageReport.PostedBy, Body: UsageReportBody{}, Replies: recordReplies, Problems: append([]string{"usage-inconsistent", "as-of-not-acceptable"}, common...),
+			Roles: kinds.UsageReport.PostedBy, Query: []Param{proofParam}, Body: UsageReportBody{}, Replies: recordReplies, Problems: append([]string{"usage-inconsistent", "as-of-not-acceptable"}, common...),
 			handle: func(c *call) (reply, error) { return a.record(c, &kinds.UsageReport, wrappedUsage) },
 		},
 		{
 			Method: "POST", Path: "/v1/consent-receipts", Name: "postConsentReceipt", Summary: "Record a grant of consent",
 			Doc:   "The protocol's ConsentReceipt (context-reuse §3). Unknown members are kept and become findings.",
-			Roles: kinds.ConsentReceipt.PostedBy, Header: keyHeader, Body: receipts.ConsentReceipt{}, Replies: recordReplies, Problems: append([]string{"artifact-refused"}, common...),
+			Roles: kinds.ConsentReceipt.PostedBy, Query: []Param{proofParam}, Header: keyHeader, Body: receipts.ConsentReceipt{}, Replies: recordReplies, Problems: append([]string{"artifact-refused"}, common...),
 			handle: func(c *call) (reply, error) { return a.record(c, &kinds.ConsentReceipt, bareArtifact) },
 		},
 		{
 			Method: "POST", Path: "/v1/receipt-bundles", Name: "postReceiptBundle", Summary: "Record an AI Interaction Receipt bundle",
 			Doc:   "A profile v1 bundle, verified under the tenant's trust policy at the time of receipt. An invalid one is refused with every rule that it breaks; a valid or indeterminate one is recorded with its verdict.",
-			Roles: kinds.ReceiptBundle.PostedBy, Query: []Param{{Name: "request_id", Form: "string", Doc: "The request that the exchange belongs to."}},
+			Roles: kinds.ReceiptBundle.PostedBy, Query: []Param{{Name: "request_id", Form: "string", Doc: "The request that the exchange belongs to."}, proofParam},
 			Body: jsontext.Value{}, Replies: recordReplies, Problems: append([]string{"receipt-invalid"}, common...),
 			handle: func(c *call) (reply, error) { return a.record(c, &kinds.ReceiptBundle, bundleWithRequest) },
 		},
 	}
 }
 
-// record is the three hops of every write: read, check, append.
+// record is the three hops of every write: read, check, append. A proof that was asked for is read afterwards; when that
+// fails, the same request again is a replay with its proof.
 func (a *API) record(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds.Submission, error)) (reply, error) {
-	body, err := readBody(c, kind.MaxBytes+wrapperBytes)
+	prove, err := c.query.flag("proof")
 	if err != nil {
 		return reply{}, err
 	}
-	s, err := split(c, body)
-	if err != nil {
-		return reply{}, err
-	}
-	env := kinds.Env{Now: a.now().UTC()}
-	if kind.UsesPolicy {
-		if env.Policy, err = a.store.TrustPolicy(c.ctx(), c.who.Tenant); err != nil {
-			return reply{}, err
-		}
-	}
-	accepted, err := kind.Accept(s, env)
+	accepted, err := a.accept(c, kind, split)
 	if err != nil {
 		return reply{}, err
 	}
@@ -104,10 +96,33 @@ func (a *API) record(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 	if err != nil {
 		return reply{}, err
 	}
-	return recordedReply(recorded), nil
+	var proof *ProofBody
+	if prove {
+		proof, err = a.proofOf(c, recorded.Seq)
+	}
+	return recordedReply(recorded, proof), err
 }
 
-func recordedReply(r kinds.Recorded) reply {
+// accept reads the request's body and checks it as an artifact of the kind.
+func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds.Submission, error)) (*kinds.Accepted, error) {
+	body, err := readBody(c, kind.MaxBytes+wrapperBytes)
+	if err != nil {
+		return nil, err
+	}
+	s, err := split(c, body)
+	if err != nil {
+		return nil, err
+	}
+	env := kinds.Env{Now: a.now().UTC()}
+	if kind.UsesPolicy {
+		if env.Policy, err = a.store.TrustPolicy(c.ctx(), c.who.Tenant); err != nil {
+			return nil, err
+		}
+	}
+	return kind.Accept(s, env)
+}
+
+func recordedReply(r kinds.Recorded, proof *ProofBody) reply {
 	findings := r.Findings
 	if findings == nil {
 		findings = []frames.Finding{}
@@ -115,7 +130,7 @@ func recordedReply(r kinds.Recorded) reply {
 	answer := reply{
 		status: http.StatusCreated, header: map[string]string{},
 		body: RecordedBody{
-			Seq: r.Seq, Kind: r.Kind, Key: r.Key, RecordedAt: r.RecordedAt, Findings: findings,
+			Seq: r.Seq, Kind: r.Kind, Key: r.Key, RecordedAt: r.RecordedAt, Findings: findings, Proof: proof,
 			LeafHash: base64.StdEncoding.EncodeToString(r.LeafHash[:]),
 		},
 	}
