@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/note"
+
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
+)
+
+// FsckOptions say what a full check knows from outside, and whom it tells what it finds. The functions are called by one
+// goroutine, in order of seq; both are required.
+type FsckOptions struct {
+	Verifiers []note.Verifier    // of the log's keys
+	Since     *ledger.Checkpoint // verified earlier; nil for none
+	Paranoid  bool               // canonicalise contents with the second encoder too
+	Fault     func(audit.Fault)
+	Progress  func(done, size int64) // entries checked so far, and the head's size
+}
+
+// Fsck derives everything in schema ledger again from what must be believed, contents, salts and envelopes, and reports
+// whatever differs. It returns the head that it checked; an error says that the check could not be completed.
+//
+// It reads each table once, in order of seq, over a connection of its own, all in one snapshot, so that it can run beside a
+// live service. Memory does not grow with the log. The snapshot keeps the head row's dead versions from being pruned while
+// it lasts.
+func (s *Store) Fsck(ctx context.Context, o FsckOptions) (ledger.Head, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	snap, err := s.openSnapshot(ctx)
+	if err != nil {
+		return ledger.Head{}, err
+	}
+	defer snap.close(context.WithoutCancel(ctx))
+	head, err := scanHead(snap.control.QueryRow(ctx, `SELECT `+headColumns+` FROM ledger.head`))
+	if err != nil {
+		return ledger.Head{}, fmt.Errorf("reading the head: %w", unavailable(err))
+	}
+	f := &fsck{options: o, head: head, control: snap.control, tables: projectionTables()}
+	if err := f.run(ctx, cancel, snap); err != nil {
+		return head, fmt.Errorf("checking the log: %w", unavailable(err))
+	}
+	return head, nil
+}
+
+// fsck is one run.
+type fsck struct {
+	options FsckOptions
+	head    ledger.Head
+	control *pgx.Conn // for look-ups, used by the collecting goroutine only
+	tables  []*kinds.Table
+	streams []*stream // those of a record, in the order of its parts
+}
+
+// The parts of a record before its projections, one per table.
+const (
+	partEntry = iota
+	partContent
+	partKey
+	partClaim
+	partProjections // and on, as in fsck.tables
+)
+
+// projectionTables lists each projection table of the registry once.
+func projectionTables() []*kinds.Table {
+	var tables []*kinds.Table
+	seen := map[*kinds.Table]bool{}
+	for _, k := range kinds.All() {
+		for _, t := range k.Tables {
+			if !seen[t] {
+				seen[t] = true
+				tables = append(tables, t)
+			}
+		}
+	}
+	return tables
+}
+
+// run reads, merges, checks and collects: a goroutine per table, one that puts together what belongs to one seq, one per
+// core that checks, and the caller's that goes through the results in order.
+func (f *fsck) run(ctx context.Context, cancel context.CancelCauseFunc, snap *snapshot) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel(nil)
+	f.streams = f.recordStreams()
+	tiles, checkpoints := newStream("tiles", tilesSQL, f.head.Incarnation), newStream("checkpoints", checkpointsSQL, f.head.Incarnation)
+	for _, s := range append([]*stream{tiles, checkpoints}, f.streams...) {
+		conn, err := snap.connect(ctx)
+		if err != nil {
+			return err
+		}
+		wg.Go(func() {
+			if err := s.read(ctx, conn); err != nil {
+				cancel(fmt.Errorf("reading ledger.%s: %w", s.table, err))
+			}
+			close(s.blocks) // after cancel: whoever sees rows end early finds the run failed, and reports no fault
+		})
+	}
+	jobs, ordered := make(chan *batch, 2*runtime.GOMAXPROCS(0)), make(chan *batch, 2*runtime.GOMAXPROCS(0))
+	wg.Go(func() { f.merge(ctx, jobs, ordered) })
+	for range runtime.GOMAXPROCS(0) {
+		c := newRecordCheck(f)
+		wg.Go(func() {
+			for b := range jobs {
+				c.check(b)
+			}
+		})
+	}
+	return f.collect(ctx, ordered, tiles, checkpoints)
+}
+
+// recordStreams are the streams whose rows belong to single entries. Only the key and claim tables have no index by seq: the
+// server sorts them, in work_mem and on its disk.
+func (f *fsck) recordStreams() []*stream {
+	low := f.head.Base // entries below belong to an earlier incarnation
+	if low == 0 {
+		low = math.MinInt64 // a negative seq is a fault to be found
+	}
+	streams := []*stream{
+		newStream("entries", `SELECT seq, recorded_at, tenant, kind, key, token_id, meta, meta_salt, envelope, leaf_hash FROM ledger.entries WHERE seq >= $1 ORDER BY seq`, low),
+		newStream("contents", `SELECT seq, content, content_salt FROM ledger.contents WHERE seq >= $1 ORDER BY seq`, low),
+		newStream("keys", `SELECT seq, key_hash FROM ledger.keys WHERE seq >= $1 ORDER BY seq`, low),
+		newStream("claims", `SELECT seq, tenant, space, name, value FROM ledger.claims WHERE seq >= $1 ORDER BY seq`, low),
+	}
+	for _, t := range f.tables {
+		streams = append(streams, newStream(t.Name, selectRows(t), low))
+	}
+	return streams
+}
+
+// The tiles come in the order in which a growing tree fills them. What no tree of 2^62 leaves has is left to straysSQL, so
+// that no bogus row can overflow the order.
+const (
+	inTree         = `level BETWEEN 0 AND 6 AND index >= 0 AND index < (4611686018427387904 >> (8 * (level + 1)))`
+	tilesSQL       = `SELECT level::int8, index, root, hashes FROM ledger.tiles WHERE incarnation = $1 AND ` + inTree + ` ORDER BY (index + 1) << (8 * (level + 1)), level`
+	checkpointsSQL = `SELECT size, signed_at, checkpoint FROM ledger.checkpoints WHERE incarnation = $1 ORDER BY size`
+	straysSQL      = `SELECT 'tiles', count(*) FROM ledger.tiles WHERE incarnation NOT BETWEEN 0 AND $1 OR (incarnation = $1 AND NOT (` + inTree + `))
+		UNION ALL SELECT 'checkpoints', count(*) FROM ledger.checkpoints WHERE incarnation NOT BETWEEN 0 AND $1`
+)

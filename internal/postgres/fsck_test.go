@@ -1,0 +1,76 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
+	"ledgerd/internal/postgres/ledgertest"
+	"ledgerd/ledger"
+)
+
+// fillKinds appends n entries, of all kinds in turn.
+func fillKinds(tb testing.TB, l *ledgertest.Ledger, n int) {
+	tb.Helper()
+	all := kinds.All()
+	var wg sync.WaitGroup
+	for w := range 16 {
+		var mine []*kinds.Accepted
+		for i := w; i < n; i += 16 {
+			mine = append(mine, ledgertest.Sample(tb, all[i%len(all)], i))
+		}
+		wg.Go(func() {
+			for _, a := range mine {
+				if _, err := l.Appender.Append(tb.Context(), ledgertest.Host, a); err != nil {
+					tb.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// fsck runs a check and gives what it found.
+func fsck(tb testing.TB, l *ledgertest.Ledger, change ...func(*postgres.FsckOptions)) (ledger.Head, []audit.Fault) {
+	tb.Helper()
+	var found []audit.Fault
+	o := postgres.FsckOptions{
+		Verifiers: []note.Verifier{l.Keys.Verifier}, Fault: func(f audit.Fault) { found = append(found, f) }, Progress: func(int64, int64) {},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	head, err := l.Store.Fsck(tb.Context(), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return head, found
+}
+
+func TestFsckClean(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	if head, found := fsck(t, l); head.Size != 0 || len(found) > 0 {
+		t.Errorf("an empty log: %+v", found)
+	}
+	fillKinds(t, l, 300) // past a tile's edge
+	for _, paranoid := range []bool{false, true} {
+		var progress []string
+		head, found := fsck(t, l, func(o *postgres.FsckOptions) {
+			o.Paranoid = paranoid
+			o.Progress = func(done, size int64) { progress = append(progress, fmt.Sprint(done, " of ", size)) }
+		})
+		if len(found) > 0 {
+			t.Errorf("paranoid %v: %+v", paranoid, found)
+		}
+		if n := len(progress); head.Size != 300 || n == 0 || progress[n-1] != "300 of 300" {
+			t.Errorf("checked %d entries, progress %v", head.Size, progress)
+		}
+	}
+}
