@@ -22,6 +22,7 @@ type cli struct {
 	Bootstrap   bootstrapCmd   `cmd:"" help:"Make roles, database, schema, tenant and first tokens on an empty server, as superuser."`
 	Key         keyCmd         `cmd:"" help:"Make a signing key for a log."`
 	Token       tokenCmd       `cmd:"" help:"Make, list and revoke bearer tokens of your tenant, over the API."`
+	Fsck        fsckCmd        `cmd:"" help:"Derive the whole log again from what is stored, and report every fault."`
 	Verify      verifyCmd      `cmd:"" help:"Judge files offline: receipt bundles, conformance corpora."`
 	Demo        demoCmd        `cmd:"" help:"Post a session to a running 'ledgerd dev' and ask the auditor's question."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Exit 0 if the service at --url is ready, 1 if not."`
