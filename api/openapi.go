@@ -129,7 +129,7 @@ func routeProblems(r *Route) []string {
 		codes = append(codes, "unauthorized", "forbidden")
 	}
 	if r.Body != nil {
-		codes = append(codes, "wrong-type", "unsupported-media-type", "body-too-large")
+		codes = append(codes, "wrong-type", "unsupported-media-type", "body-too-large", "invalid-encoding", "body-incomplete")
 	}
 	return codes
 }

@@ -57,10 +57,13 @@ var statuses = map[string]struct {
 	"too-deep":               {400, "The document is nested too deep"},
 	"invalid-value":          {400, "A value is not one of those allowed"},
 	"invalid-parameter":      {400, "A parameter can't be read"},
+	"invalid-encoding":       {400, "The body is not what its Content-Encoding says"},
+	"body-incomplete":        {400, "The body ended before it was complete"},
 	"unauthorized":           {401, "A valid bearer token is required"},
 	"forbidden":              {403, "The token's role does not allow this"},
 	"not-found":              {404, "There is no such thing"},
 	"method-not-allowed":     {405, "The method is not allowed here"},
+	"body-stalled":           {408, "The body stopped coming"},
 	"conflict":               {409, "Another content is recorded under this key"},
 	"exists":                 {409, "The name is taken"},
 	"erased":                 {410, "The content was erased"},
@@ -80,6 +83,7 @@ var statuses = map[string]struct {
 	"trust-policy-refused":     {422, "The trust policy is malformed"},
 	"content-too-large":        {422, "The entry would be too large"},
 	"question-too-wide":        {422, "The question covers too much for one answer"},
+	"not-recorded":             {424, "Another line was refused, so nothing was recorded"},
 
 	// The server can't answer now.
 	"internal":      {500, "Something went wrong on the server"},
@@ -139,7 +143,10 @@ func problemOf(err error) (p Problem, known bool) {
 		p.Detail = "see the limits in the API description"
 	case errors.As(err, &conflict):
 		p = newProblem("conflict")
-		p.Detail, p.Seq = conflictDetail(conflict), &conflict.Seq
+		p.Detail = conflictDetail(conflict)
+		if conflict.Seq >= 0 {
+			p.Seq = &conflict.Seq
+		}
 	case errors.As(err, &erased):
 		p = newProblem("erased")
 		p.Seq = &erased.Seq
@@ -164,6 +171,7 @@ func sentinelProblem(err error) (Problem, bool) {
 	}{
 		{kinds.ErrNotFound, "not-found", ""},
 		{kinds.ErrExists, "exists", ""},
+		{kinds.ErrNotRecorded, "not-recorded", "all lines of an atomic request are recorded or none"},
 		{kinds.ErrTooMuch, "question-too-wide", "narrow the period or add a filter"},
 		{kinds.ErrBusy, "busy", "nothing was recorded; send the same request again"},
 		{kinds.ErrReadOnly, "log-read-only", "the head of the log could not be verified; an operator must look, see the server's log"},

@@ -22,6 +22,10 @@ import (
 // idempotent by the entry's key. Errors are those of internal/kinds.
 type appender interface {
 	Append(ctx context.Context, who kinds.Poster, acc *kinds.Accepted) (kinds.Recorded, error)
+	// Submit queues submissions in their order, waiting for room, and returns; wait has an outcome for each, as of Append.
+	Submit(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) (wait func() []kinds.Outcome)
+	// AppendAll appends all in one transaction or none. It empties the list on the way.
+	AppendAll(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) []kinds.Outcome
 	Depth() int
 }
 
@@ -92,6 +96,10 @@ func (a *API) record(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 	if err != nil {
 		return reply{}, err
 	}
+	return a.appendAndProve(c, accepted, prove)
+}
+
+func (a *API) appendAndProve(c *call, accepted *kinds.Accepted, prove bool) (reply, error) {
 	recorded, err := a.appender.Append(c.ctx(), c.who, accepted)
 	if err != nil {
 		return reply{}, err
@@ -144,18 +152,28 @@ func recordedReply(r kinds.Recorded, proof *ProofBody) reply {
 // wrapperBytes is what a wrapper may add to the artifact's own limit: three identifiers, escaped, and its punctuation.
 const wrapperBytes = 16 << 10
 
-// readBody reads a JSON body of bounded size.
+// readBody reads a JSON body of bounded size, which may be encoded.
 func readBody(c *call, limit int) ([]byte, error) {
-	r := c.http
+	if err := requireMedia(c.http, jsonType); err != nil {
+		return nil, err
+	}
+	sent := http.MaxBytesReader(c.writer, c.http.Body, int64(limit)+encodingBytes)
+	body, err := openBody(c.http.Header, sent, int64(limit))
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(body)
+}
+
+// requireMedia refuses a body of another media type than the route's, or another charset than JSON's.
+func requireMedia(r *http.Request, want string) error {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset, given := params["charset"]
-	if err != nil || media != jsonType || (given && !strings.EqualFold(charset, "utf-8")) {
-		return nil, &fault{code: "unsupported-media-type", param: "Content-Type", detail: "application/json in UTF-8 is required"}
+	if err != nil || media != want || (given && !strings.EqualFold(charset, "utf-8")) {
+		return &fault{code: "unsupported-media-type", param: "Content-Type", detail: want + " in UTF-8 is required"}
 	}
-	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, &fault{code: "unsupported-media-type", param: "Content-Encoding", detail: "send the body without a content encoding"}
-	}
-	return io.ReadAll(http.MaxBytesReader(c.writer, r.Body, int64(limit)))
+	return nil
 }
 
 // idempotencyKey is the caller's own key, "" when none was sent.

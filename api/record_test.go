@@ -210,7 +210,10 @@ func TestRefusedTransport(t *testing.T) {
 		{"bundle over its profile's limit", "/v1/receipt-bundles", `{"x":"` + strings.Repeat("y", 270_000) + `"}`, nil, 413, "body-too-large"},
 		{"other type", "/v1/usage-reports", "{}", []string{"Content-Type", "text/plain"}, 415, "unsupported-media-type"},
 		{"other charset", "/v1/usage-reports", "{}", []string{"Content-Type", "application/json; charset=latin1"}, 415, "unsupported-media-type"},
-		{"gzip", "/v1/usage-reports", "{}", []string{"Content-Encoding", "gzip"}, 415, "unsupported-media-type"},
+		{"not gzip", "/v1/usage-reports", "{}", []string{"Content-Encoding", "gzip"}, 400, "invalid-encoding"},
+		{"not zstd", "/v1/usage-reports", "{}", []string{"Content-Encoding", "zstd"}, 400, "invalid-encoding"},
+		{"other encoding", "/v1/usage-reports", "{}", []string{"Content-Encoding", "br"}, 415, "unsupported-media-type"},
+		{"encoded twice", "/v1/usage-reports", "{}", []string{"Content-Encoding", "gzip, gzip"}, 415, "unsupported-media-type"},
 		{"long key", "/v1/consent-receipts", consent, []string{"Idempotency-Key", strings.Repeat("k", 257)}, 400, "invalid-parameter"},
 	} {
 		got := s.as(t, kinds.Host, "POST", c.path, c.body, c.headers...)
