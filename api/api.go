@@ -54,6 +54,9 @@ type API struct {
 	version      string
 	console      http.Handler
 	tokens       tokenCache
+	streams      *slots        // bulk requests
+	groups       *slots        // atomic ones, each of which is held in memory
+	progress     time.Duration // see progressTimeout
 	routes       []*Route
 	metrics      metrics
 	openapi      []byte
@@ -65,6 +68,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		store: o.Store, appender: o.Appender, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console,
 		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
+		streams: newSlots(16, 8), groups: newSlots(4, 2), progress: progressTimeout,
 		metrics: newMetrics(o.Metrics, o.Appender),
 	}
 	a.routes = a.table()

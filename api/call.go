@@ -30,6 +30,7 @@ type reply struct {
 	body   any               // marshalled as JSON, unless raw
 	raw    []byte            // sent as it stands, with contentType
 	header map[string]string // further headers
+	sent   bool              // the handler has answered itself
 }
 
 // handler answers a call or fails; one adapter writes both.
@@ -47,9 +48,12 @@ const requestTimeout = 20 * time.Second
 // serve adapts a route's handler to net/http: deadline, authorization, parameters, then the handler, then its answer.
 func (a *API) serve(route *Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
-		defer cancel()
-		c := &call{http: r.WithContext(ctx), writer: w, route: route}
+		c := &call{http: r, writer: w, route: route}
+		if !route.Streams {
+			ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+			defer cancel()
+			c.http = r.WithContext(ctx)
+		}
 		answer, err := a.answer(c)
 		if err != nil {
 			a.fail(w, r, err)
@@ -94,6 +98,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
+	if p.Status == http.StatusUnsupportedMediaType {
+		w.Header().Set("Accept-Encoding", acceptedEncodings)
+	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		a.log.Error("writing a problem", "error", err)
@@ -104,6 +111,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (a *API) write(w http.ResponseWriter, r *http.Request, answer reply) {
+	if answer.sent {
+		return
+	}
 	for name, value := range answer.header {
 		w.Header().Set(name, value)
 	}

@@ -31,38 +31,38 @@ type service struct {
 	tokens map[kinds.Role]string
 }
 
-func newService(t *testing.T) *service {
-	t.Helper()
-	l := ledgertest.New(t)
+func newService(tb testing.TB) *service {
+	tb.Helper()
+	l := ledgertest.New(tb)
 	vkey, err := ledger.VerifierKey(l.SignerKey)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	a, err := api.New(api.Options{
-		Store: l.Store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: time.Now,
+		Store: l.Store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(tb.Output(), nil)), Now: time.Now,
 		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(),
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	server := httptest.NewServer(a.Handler())
-	t.Cleanup(server.Close)
+	tb.Cleanup(server.Close)
 	s := &service{Ledger: l, api: a, url: server.URL, tokens: map[kinds.Role]string{}}
 	for _, role := range kinds.Roles {
-		s.tokens[role] = s.token(t, ledgertest.Tenant, role, time.Now(), time.Hour)
+		s.tokens[role] = s.token(tb, ledgertest.Tenant, role, time.Now(), time.Hour)
 	}
 	return s
 }
 
 // token stores a token of the role, made at the given time.
-func (s *service) token(t *testing.T, tenant string, role kinds.Role, now time.Time, lifetime time.Duration) string {
-	t.Helper()
+func (s *service) token(tb testing.TB, tenant string, role kinds.Role, now time.Time, lifetime time.Duration) string {
+	tb.Helper()
 	if role == kinds.Operator {
 		tenant = ""
 	}
 	token, secret := api.NewToken(tenant, role, "test", now, lifetime)
-	if err := s.Store.CreateToken(t.Context(), token); err != nil {
-		t.Fatal(err)
+	if err := s.Store.CreateToken(tb.Context(), token); err != nil {
+		tb.Fatal(err)
 	}
 	return secret
 }

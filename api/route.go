@@ -22,6 +22,7 @@ type Route struct {
 	BodyType string // its media type; application/json when empty
 	Replies  []Reply
 	Problems []string // codes beside those that every route may answer
+	Streams  bool     // it takes as long as it makes progress, instead of requestTimeout at most
 	handle   handler
 }
 
@@ -45,7 +46,7 @@ var (
 
 // table is every endpoint, in the order of the documentation.
 func (a *API) table() []*Route {
-	return slices.Concat(a.recordRoutes(), a.entryRoutes(), a.auditRoutes(), a.bundleRoutes(), a.policyRoutes(), a.tokenRoutes(), a.tenantRoutes(), a.logRoutes(), a.tileRoutes(), a.proofRoutes(), a.serviceRoutes())
+	return slices.Concat(a.recordRoutes(), a.bulkRoutes(), a.entryRoutes(), a.auditRoutes(), a.bundleRoutes(), a.policyRoutes(), a.tokenRoutes(), a.tenantRoutes(), a.logRoutes(), a.tileRoutes(), a.proofRoutes(), a.serviceRoutes())
 }
 
 func seqParam(doc string) []Param {

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"ledgerd/internal/kinds"
+)
+
+// bulkTimeout is how long some lines may wait for their commit: longer than a single post, since waiting for room in the
+// queue is what a stream is meant to do.
+const bulkTimeout = time.Minute
+
+// submitted is a chunk whose lines are on their way into the log.
+type submitted struct {
+	chunk  *chunk
+	wait   func() []kinds.Outcome
+	cancel context.CancelFunc
+}
+
+// recordEach records each line on its own, and answers while others still come.
+func (a *API) recordEach(c *call, x *exchange) (reply, error) {
+	ctx, stop := context.WithCancel(c.ctx())
+	s := a.startStream(ctx, c, x, 0)
+	defer s.end(stop)
+	queued := make(chan submitted, window)
+	s.running.Go(func() {
+		defer close(queued)
+		for chunk := range s.checked() {
+			deadline, cancel := context.WithTimeout(ctx, bulkTimeout)
+			queued <- submitted{chunk, a.appender.Submit(deadline, c.who, chunk.accepted), cancel}
+		}
+	})
+	results := resultWriter{api: a, exchange: x}
+	for q := range queued {
+		outcomes := q.wait()
+		q.cancel()
+		if err := results.write(q.chunk.results, outcomes); err != nil {
+			return reply{sent: true}, nil //nolint:nilerr // the client has gone, or no longer reads: there is nobody to tell
+		}
+		s.recycle(q.chunk)
+	}
+	return results.finish(s)
+}
+
+// finish answers the end of the body. When it could not be read to its end, the line that was cut has the error as its
+// result, unless nothing was said yet and the error can be the whole answer.
+func (w *resultWriter) finish(s *stream) (reply, error) {
+	line, err := s.failure()
+	if err != nil && !w.exchange.begun {
+		return reply{}, err
+	}
+	var last []result
+	if err != nil {
+		last = append(last, result{number: line, err: err})
+	}
+	if w.write(last, nil) != nil {
+		return reply{sent: true}, nil // the client has gone
+	}
+	return reply{sent: true}, nil
+}
+
+// Bounds of an atomic request.
+const (
+	atomicLines = 10_000
+	atomicBytes = 64 << 20
+)
+
+// recordAll checks every line before any is recorded, and records all in one transaction or none.
+func (a *API) recordAll(c *call, x *exchange) (reply, error) {
+	ctx, stop := context.WithCancel(c.ctx())
+	s := a.startStream(ctx, c, x, atomicLines)
+	defer s.end(stop)
+	var g group
+	for chunk := range s.checked() {
+		g.add(chunk)
+		s.recycle(chunk)
+	}
+	if _, err := s.failure(); err != nil {
+		return reply{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return reply{}, err
+	}
+	outcomes := g.record(ctx, a.appender, c.who)
+	results := resultWriter{api: a, exchange: x}
+	_ = results.write(g.results, outcomes) // fails when the client has gone
+	return reply{sent: true}, nil
+}
+
+// group is what an atomic request gathered.
+type group struct {
+	results  []result
+	accepted []*kinds.Accepted // nil once a line was refused
+	count    int               // of results without an error
+	refused  bool
+}
+
+func (g *group) add(c *chunk) {
+	g.results = append(g.results, c.results...)
+	g.count += len(c.accepted)
+	g.refused = g.refused || len(c.accepted) < len(c.results)
+	if g.refused {
+		g.accepted = nil
+		return
+	}
+	g.accepted = append(g.accepted, c.accepted...)
+}
+
+func (g *group) record(ctx context.Context, to appender, who kinds.Poster) []kinds.Outcome {
+	if g.refused {
+		outcomes := make([]kinds.Outcome, g.count)
+		for i := range outcomes {
+			outcomes[i].Err = kinds.ErrNotRecorded
+		}
+		return outcomes
+	}
+	ctx, cancel := context.WithTimeout(ctx, bulkTimeout)
+	defer cancel()
+	return to.AppendAll(ctx, who, g.accepted)
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"runtime"
+	"sync"
+)
+
+// checkers is how many goroutines check the lines of one stream. Postgres needs the other cores.
+var checkers = min(4, runtime.GOMAXPROCS(0))
+
+// stream reads and checks the lines of one bulk request:
+//
+//	body → lineReader → chunks → checkers → checked chunks, in order
+//
+// Chunks come from a window of fixed size and go back to it once they are answered, so that a slow database or client stops
+// the reading, and nothing grows.
+type stream struct {
+	exchange *exchange
+	lines    *lineReader
+	done     <-chan struct{}
+	running  sync.WaitGroup
+}
+
+// startStream starts reading and checking at most limit lines, unless that is 0. End it.
+func (a *API) startStream(ctx context.Context, c *call, x *exchange, limit int) *stream {
+	s := &stream{exchange: x, lines: newLineReader(ctx, x.body, limit), done: ctx.Done()}
+	checker := &lineChecker{api: a, who: c.who}
+	s.running.Go(s.lines.run)
+	for range checkers {
+		s.running.Go(func() {
+			for c := range s.lines.open {
+				checker.check(ctx, c)
+				c.checked <- struct{}{}
+			}
+		})
+	}
+	return s
+}
+
+// checked gives the chunks in the order of their lines. It ends with the body, or early when the stream is stopped.
+func (s *stream) checked() iter.Seq[*chunk] {
+	return func(yield func(*chunk) bool) {
+		for c := range s.lines.ordered {
+			select {
+			case <-c.checked:
+			case <-s.done:
+				return
+			}
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// recycle gives an answered chunk back to the window.
+func (s *stream) recycle(c *chunk) {
+	c.reset()
+	s.lines.free <- c // which has room for all there are
+}
+
+// failure is what ended the lines before the end of the body, and the number of the line that it cut. Call it when
+// checked has ended.
+func (s *stream) failure() (line int64, err error) {
+	if errors.Is(s.lines.err, errStopped) {
+		return 0, context.Canceled
+	}
+	return s.lines.number + 1, s.lines.err
+}
+
+// end stops what still runs and waits for it: a request's body may not be read after its handler.
+func (s *stream) end(stop context.CancelFunc) {
+	stop()
+	select {
+	case <-s.lines.ended:
+	default:
+		_ = s.exchange.interrupt() // without a connection there is nothing that could wait
+	}
+	s.running.Wait()
+}

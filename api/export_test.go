@@ -1,0 +1,6 @@
+package api
+
+import "time"
+
+// SetProgressTimeout shortens what a test would otherwise have to wait for. Call it before the first request.
+func (a *API) SetProgressTimeout(d time.Duration) { a.progress = d }
