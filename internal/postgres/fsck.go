@@ -29,8 +29,9 @@ type FsckOptions struct {
 // whatever differs. It returns the head that it checked; an error says that the check could not be completed.
 //
 // It reads each table once, in order of seq, over a connection of its own, all in one snapshot, so that it can run beside a
-// live service. Memory does not grow with the log. The snapshot keeps the head row's dead versions from being pruned while
-// it lasts.
+// live service: what is appended or erased meanwhile is not seen. Memory does not grow with the log. Like any long reader's,
+// its snapshot keeps Postgres from pruning dead versions of the head row, which every append walks over: appends slow down
+// the longer it lasts, and recover when it ends.
 func (s *Store) Fsck(ctx context.Context, o FsckOptions) (ledger.Head, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
