@@ -26,6 +26,7 @@ type Store interface {
 	egressReader
 	policyReader
 	bundleReader
+	erasureStore
 	headReader
 	tileReader
 	prover

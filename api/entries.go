@@ -37,6 +37,7 @@ type EntryBody struct {
 	Meta         string           `json:"meta" jsonschema:"the exact bytes that the envelope's meta commitment covers"`
 	MetaSalt     string           `json:"meta_salt"`
 	ContentSalt  *string          `json:"content_salt"`
+	ErasedBy     *int64           `json:"erased_by,omitzero" jsonschema:"the erasure that destroyed the content"`
 	ContentBytes *string          `json:"content_bytes" jsonschema:"the exact bytes that the envelope's content commitment covers"`
 }
 
@@ -87,7 +88,7 @@ func (a *API) getEntry(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if e.Erased() {
-		return reply{}, &kinds.ErasedError{Seq: e.Seq}
+		return reply{}, kinds.ErasedEntry(e)
 	}
 	body, err := entryBody(e)
 	return reply{status: 200, body: body}, err
@@ -108,6 +109,7 @@ func entryBody(e ledger.Entry) (EntryBody, error) {
 		Meta: base64.StdEncoding.EncodeToString(e.MetaBytes), MetaSalt: base64.StdEncoding.EncodeToString(e.MetaSalt[:]),
 	}
 	if e.Erased() {
+		b.ErasedBy = &e.ErasedBy
 		return b, nil
 	}
 	findings, err := kinds.StoredFindings(e.Content)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"sort"
@@ -22,6 +23,8 @@ type Problem struct {
 	Param   string        `json:"parameter,omitzero" jsonschema:"the query parameter, path parameter or header that is at fault"`
 	Causes  []kinds.Cause `json:"causes,omitzero" jsonschema:"every rule that is broken, in rule order"`
 	Seq     *int64        `json:"seq,omitzero" jsonschema:"the entry that stands in the way"`
+	Erasure *int64        `json:"erasure_seq,omitzero" jsonschema:"the erasure that destroyed the entry's content"`
+	Leaf    string        `json:"envelope,omitzero" jsonschema:"the erased entry's leaf, standard base64"`
 }
 
 // fault is an error of the HTTP layer itself.
@@ -82,6 +85,8 @@ var statuses = map[string]struct {
 	"receipt-invalid":          {422, "The receipt bundle is invalid"},
 	"trust-policy-refused":     {422, "The trust policy is malformed"},
 	"content-too-large":        {422, "The entry would be too large"},
+	"nothing-to-erase":         {422, "There is nothing to erase"},
+	"not-erasable":             {422, "An entry can't be erased"},
 	"question-too-wide":        {422, "The question covers too much for one answer"},
 	"not-recorded":             {424, "Another line was refused, so nothing was recorded"},
 
@@ -149,7 +154,7 @@ func problemOf(err error) (p Problem, known bool) {
 		}
 	case errors.As(err, &erased):
 		p = newProblem("erased")
-		p.Seq = &erased.Seq
+		p.Seq, p.Erasure, p.Leaf = &erased.Seq, &erased.ErasureSeq, base64.StdEncoding.EncodeToString(erased.Envelope)
 	default:
 		return sentinelProblem(err)
 	}

@@ -26,7 +26,8 @@ type Entry struct {
 	Meta         []byte           `json:"meta"`     // the exact bytes that the envelope commits to
 	MetaSalt     ledger.Salt      `json:"meta_salt"`
 	ContentSalt  ledger.Salt      `json:"content_salt"`
-	ContentBytes []byte           `json:"content_bytes"` // the exact bytes that the envelope commits to
+	ErasedBy     *int64           `json:"erased_by,omitzero"` // the erasure that destroyed the content, nil for none
+	ContentBytes []byte           `json:"content_bytes"`      // the exact bytes that the envelope commits to
 }
 
 // Entry reads one entry. A host sees what was posted under its own token, an auditor all of its tenant. An entry that does

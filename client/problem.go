@@ -20,14 +20,16 @@ const codeBusy = "busy"
 // Problem is a refusal by the server, from its RFC 9457 answer. Of an answer that is not one, such as a proxy's, only
 // Status is certain.
 type Problem struct {
-	Status     int     `json:"status"`    // the HTTP status
-	Code       string  `json:"code"`      // stable, for programs; GET /docs lists them
-	Title      string  `json:"title"`     // what the code means
-	Detail     string  `json:"detail"`    // what is wrong this time; it repeats nothing that was sent
-	Pointer    string  `json:"pointer"`   // JSON pointer of the place in what was sent, "" for the whole or none
-	Parameter  string  `json:"parameter"` // the query parameter or header at fault, if it is one
-	Causes     []Cause `json:"causes"`    // every rule that is broken
-	Seq        *int64  `json:"seq"`       // the entry that stands in the way, nil for none
+	Status     int     `json:"status"`      // the HTTP status
+	Code       string  `json:"code"`        // stable, for programs; GET /docs lists them
+	Title      string  `json:"title"`       // what the code means
+	Detail     string  `json:"detail"`      // what is wrong this time; it repeats nothing that was sent
+	Pointer    string  `json:"pointer"`     // JSON pointer of the place in what was sent, "" for the whole or none
+	Parameter  string  `json:"parameter"`   // the query parameter or header at fault, if it is one
+	Causes     []Cause `json:"causes"`      // every rule that is broken
+	Seq        *int64  `json:"seq"`         // the entry that stands in the way, nil for none
+	Erasure    *int64  `json:"erasure_seq"` // the erasure that destroyed the entry's content, nil for none
+	Envelope   []byte  `json:"envelope"`    // the erased entry's leaf
 	retryAfter time.Duration
 }
 

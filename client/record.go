@@ -24,8 +24,19 @@ type Recorded struct {
 	Key        string           `json:"key"`
 	RecordedAt time.Time        `json:"recorded_at"` // the server's clock
 	LeafHash   [32]byte         `json:"leaf_hash"`
-	Findings   []frames.Finding `json:"findings"` // what an auditor wants to know although it was accepted
-	Replayed   bool             `json:"-"`        // it had been recorded before, by an earlier attempt or call
+	Findings   []frames.Finding `json:"findings"`       // what an auditor wants to know although it was accepted
+	Proof      *Proof           `json:"proof,omitzero"` // nil unless the call asked for one
+	Replayed   bool             `json:"-"`              // it had been recorded before, by an earlier attempt or call
+}
+
+// Proof proves that an entry is in the log. TlogProof is for ledger.ParseProof, with the leaf and the log's verifier keys.
+type Proof struct {
+	Seq        int64    `json:"seq"`
+	TreeSize   int64    `json:"tree_size"`
+	LeafHash   [32]byte `json:"leaf_hash"`
+	Hashes     []string `json:"hashes"`     // standard base64
+	Checkpoint *string  `json:"checkpoint"` // nil when none of that size is kept
+	TlogProof  *string  `json:"tlog_proof"` // nil without a checkpoint
 }
 
 // UsageReport is one request's usage. RequestID is the entry's key: the same one with another content is a conflict.

@@ -50,6 +50,7 @@ type Entry struct {
 	MetaSalt    Salt
 	Content     []byte // nil once erased
 	ContentSalt Salt   // zero once erased
+	ErasedBy    int64  // the erasure's seq, 0 when it is not known or nothing was erased; an erasure is never entry 0
 	Envelope    []byte
 	LeafHash    tlog.Hash
 }

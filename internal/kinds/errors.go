@@ -3,6 +3,8 @@ package kinds
 import (
 	"errors"
 	"fmt"
+
+	"ledgerd/ledger"
 )
 
 // What the store answers. Adapters wrap driver errors into these at one place; api maps each to one status.
@@ -37,8 +39,12 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("the %s is held by entry %d with another value", e.Space, e.Seq)
 }
 
-// ErasedError says that the content of an entry was destroyed.
-type ErasedError struct{ Seq int64 }
+// ErasedError says that the content of an entry was destroyed. What is left proves that it existed.
+type ErasedError struct {
+	Seq        int64
+	ErasureSeq int64  // the entry that says so
+	Envelope   []byte // the leaf, nil where the entry was not asked for
+}
 
 func (e *ErasedError) Error() string { return fmt.Sprintf("the content of entry %d was erased", e.Seq) }
 
@@ -46,3 +52,8 @@ func (e *ErasedError) Error() string { return fmt.Sprintf("the content of entry 
 type TooLargeError struct{ Limit int64 }
 
 func (e *TooLargeError) Error() string { return fmt.Sprintf("it exceeds %d bytes", e.Limit) }
+
+// ErasedEntry is the answer to who asks for an erased entry: its envelope and who erased it.
+func ErasedEntry(e ledger.Entry) *ErasedError {
+	return &ErasedError{Seq: e.Seq, ErasureSeq: e.ErasedBy, Envelope: e.Envelope}
+}

@@ -36,6 +36,7 @@ type Kind struct {
 	ReadBy     []Role // who may read it beside the auditor and the token that posted it
 	MaxBytes   int    // of the submitted artifact, in bytes, at most ledger.MaxContent
 	UsesPolicy bool   // Accept needs Env.Policy
+	Erases     bool   // appending it destroys the contents that it names
 	Tables     []*Table
 
 	check   func(Submission, Env) (*Accepted, error)

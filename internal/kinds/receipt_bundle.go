@@ -179,7 +179,7 @@ type RecordedBundle struct {
 // ReadBundle reads a recorded bundle from its entry. *ErasedError once its content is gone.
 func ReadBundle(e ledger.Entry) (*RecordedBundle, error) {
 	if e.Erased() {
-		return nil, &ErasedError{Seq: e.Seq}
+		return nil, ErasedEntry(e)
 	}
 	c, err := ledger.ParseContent(e.Content)
 	if err != nil {

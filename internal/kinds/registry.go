@@ -12,7 +12,7 @@ import (
 // registry is every kind, in the order in which documents list them.
 var registry = [...]*Kind{
 	&UsageReport, &ConsentReceipt, &ConsentRevocation, &ConsentRecord, &ProviderDeclaration, &FrameVerification, &ReceiptBundle,
-	&TrustPolicyKind,
+	&TrustPolicyKind, &Erasure,
 }
 
 // All lists the kinds. The slice is the caller's.

@@ -152,6 +152,7 @@ type sealed struct {
 	frontier ledger.Frontier
 	kept     bool // the checkpoint is also kept in ledger.checkpoints
 	tables   []*copyBuffer
+	erasures []int64 // seqs of erasures, to be carried out before the commit
 }
 
 // checkpointInterval is how often a checkpoint is kept beside the head's.
@@ -177,6 +178,9 @@ func (a *Appender) seal(head ledger.Head, plan *plan) (sealed, error) {
 			if err := a.targets["tiles"].add(head.Incarnation, int16(t.Level), t.Index, t.Root[:], t.Hashes); err != nil {
 				return sealed{}, err
 			}
+		}
+		if p.erases {
+			next.erasures = append(next.erasures, entry.Seq)
 		}
 		next.head.Size++
 		p.result, p.tried = recorded(p, entry), true
@@ -242,7 +246,11 @@ func recorded(p *pending, e ledger.Entry) kinds.Recorded {
 // whole batch first, in memory that is new each time.
 func (a *Appender) send(ctx context.Context, next sealed) error {
 	h := next.head
-	closing, err := (&pgproto3.Query{String: "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
+	erase := ""
+	for _, seq := range next.erasures {
+		erase += "SELECT ledger.erase(" + strconv.FormatInt(seq, 10) + "); "
+	}
+	closing, err := (&pgproto3.Query{String: erase + "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
 		", root = '\\x" + hex.EncodeToString(h.Root[:]) + "'" +
 		", recorded_at = '" + h.RecordedAt.Format(ledger.TimeLayout) + "'" +
 		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8'); COMMIT"}).Encode(nil)

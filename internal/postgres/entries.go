@@ -42,7 +42,9 @@ func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, 
 	if !see.Sees(e.Meta.Kind, e.Meta.Actor.TokenID) {
 		return ledger.Entry{}, kinds.ErrNotFound
 	}
-	return e, nil
+	found := []ledger.Entry{e}
+	err = s.erasedBy(ctx, found)
+	return found[0], err
 }
 
 // Entries lists a tenant's entries in order of seq, at most q.Limit of them. next is where to go on, or -1 at the end. An
@@ -60,6 +62,9 @@ func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility
 	all, err := pgx.CollectRows(rows, scanEntry)
 	if err != nil {
 		return nil, -1, unavailable(err)
+	}
+	if err := s.erasedBy(ctx, all); err != nil {
+		return nil, -1, err
 	}
 	return visible(all, see, q.Limit)
 }

@@ -45,6 +45,9 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) (ledger.Head, error) {
 		return ledger.Head{}, fmt.Errorf("reading the head: %w", unavailable(err))
 	}
 	f := &fsck{options: o, head: head, control: snap.control, tables: projectionTables()}
+	if err := f.loadErased(ctx); err != nil {
+		return head, fmt.Errorf("reading the erasures: %w", unavailable(err))
+	}
 	if err := f.run(ctx, cancel, snap); err != nil {
 		return head, fmt.Errorf("checking the log: %w", unavailable(err))
 	}
@@ -57,7 +60,8 @@ type fsck struct {
 	head    ledger.Head
 	control *pgx.Conn // for look-ups, used by the collecting goroutine only
 	tables  []*kinds.Table
-	streams []*stream // those of a record, in the order of its parts
+	erased  map[int64]bool // by the log's erasures
+	streams []*stream      // those of a record, in the order of its parts
 }
 
 // The parts of a record before its projections, one per table.

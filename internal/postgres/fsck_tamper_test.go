@@ -154,8 +154,8 @@ func TestFsckFindsEachChangedColumn(t *testing.T) {
 	taken := map[int64]bool{}
 	codes := map[int64]audit.FaultCode{}
 	for _, c := range l.ledgerColumns(t) {
-		if c.table == "head" || c.table == "tiles" || c.table == "checkpoints" {
-			continue // TestFsckFindsChangesOfTheTree
+		if c.table == "head" || c.table == "tiles" || c.table == "checkpoints" || c.table == "erased" {
+			continue // TestFsckFindsChangesOfTheTree, TestFsckKnowsErasures
 		}
 		seq := l.pick(t, kindOf(c.table), taken)
 		table := "ledger." + c.table
@@ -250,7 +250,7 @@ func TestFsckFindsRowsOutsideTheLog(t *testing.T) {
 	svc := connect(t, l.ServiceURL)
 	want := 0
 	for _, table := range ledgerTables(t, svc) {
-		if table == "head" || table == "tiles" || table == "checkpoints" {
+		if table == "head" || table == "tiles" || table == "checkpoints" || table == "erased" { // the service may not insert into erased
 			continue
 		}
 		for _, seq := range []int64{-2, 8, 5000} {

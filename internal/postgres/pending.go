@@ -20,6 +20,7 @@ type pending struct {
 	findings  []frames.Finding
 	claims    []kinds.Claim
 	rows      []kinds.Rows
+	erases    bool // the entry is an erasure, carried out in its own transaction
 	tried     bool // an attempt was sent whose outcome may be unknown
 
 	// What the attempt at hand decided. Nobody is told before answer.
@@ -50,7 +51,7 @@ func newPending(who kinds.Poster, acc *kinds.Accepted, keySecret []byte) (pendin
 	return pending{
 		prepared: ledger.Prepare(meta, content, salts[0], salts[1]), submitted: submitted,
 		keyHash:  keyHash(meta.Tenant, meta.Kind, meta.Key),
-		findings: acc.Findings, claims: acc.Claims, rows: acc.Rows,
+		findings: acc.Findings, claims: acc.Claims, rows: acc.Rows, erases: acc.Kind.Erases,
 	}, nil
 }
 

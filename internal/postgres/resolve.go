@@ -123,6 +123,7 @@ func (p *pending) claim(held map[claimKey]claimValue, seq int64) error {
 type knownEntry struct {
 	recorded kinds.Recorded
 	content  []byte // nil when erased
+	erasedBy int64  // the erasure's seq, 0 when not erased
 }
 
 // known reads the entries that hold keys of the batch.
@@ -135,15 +136,15 @@ func (a *Appender) known(ctx context.Context, l locked) (map[int64]knownEntry, e
 		seqs = append(seqs, seq)
 	}
 	rows, err := a.conn.Query(ctx, `
-		SELECT e.seq, e.kind, e.key, e.recorded_at, e.leaf_hash, c.content
-		FROM ledger.entries e JOIN ledger.contents c USING (seq) WHERE e.seq = ANY($1)`, seqs)
+		SELECT e.seq, e.kind, e.key, e.recorded_at, e.leaf_hash, c.content, coalesce(x.erasure_seq, 0)
+		FROM ledger.entries e JOIN ledger.contents c USING (seq) LEFT JOIN ledger.erased x USING (seq) WHERE e.seq = ANY($1)`, seqs)
 	if err != nil {
 		return nil, unavailable(err)
 	}
 	entries := map[int64]knownEntry{}
 	var k knownEntry
 	var leaf []byte
-	_, err = pgx.ForEachRow(rows, []any{&k.recorded.Seq, &k.recorded.Kind, &k.recorded.Key, &k.recorded.RecordedAt, &leaf, &k.content}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&k.recorded.Seq, &k.recorded.Kind, &k.recorded.Key, &k.recorded.RecordedAt, &leaf, &k.content, &k.erasedBy}, func() error {
 		k.recorded.LeafHash = tlog.Hash(leaf)
 		k.recorded.RecordedAt = k.recorded.RecordedAt.UTC()
 		entries[k.recorded.Seq] = k
@@ -157,7 +158,7 @@ func (a *Appender) known(ctx context.Context, l locked) (map[int64]knownEntry, e
 func (p *pending) replay(e knownEntry) (kinds.Recorded, error) {
 	switch {
 	case e.content == nil:
-		return kinds.Recorded{}, &kinds.ErasedError{Seq: e.recorded.Seq}
+		return kinds.Recorded{}, &kinds.ErasedError{Seq: e.recorded.Seq, ErasureSeq: e.erasedBy}
 	case !ledger.SameSubmission(e.content, p.submitted):
 		return kinds.Recorded{}, &kinds.ConflictError{Seq: e.recorded.Seq}
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 )
 
 // Sample is an accepted submission of the kind that fills every projection column it can; n makes it differ from others.
-// A kind without a sample fails the test, so that a test over all kinds can't leave one out.
+// A kind without a sample fails the test, so that a test over all kinds can't leave one out. An erasure's is of entry 0.
 func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 	tb.Helper()
 	s, env := kinds.Submission{Key: fmt.Sprintf("sample-%d", n)}, kinds.Env{Now: time.Now()}
@@ -42,6 +43,8 @@ func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 	case &kinds.TrustPolicyKind:
 		s.Artifact = fmt.Appendf(nil, `{"pins":[],"max_future_skew_seconds":%d}`, n%86400)
 		env.Policy = &kinds.TrustPolicy{Revision: int64(n)}
+	case &kinds.Erasure:
+		s.Artifact = fmt.Appendf(nil, `{"reason":"reason %d","seqs":[0]}`, n)
 	default:
 		tb.Fatalf("ledgertest: kind %s has no sample", k.Name)
 	}
@@ -110,4 +113,9 @@ func bundleSample(tb testing.TB, n int) (bundle []byte, keyRef string) {
 func digest(of string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", of, n))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// Harmless are the kinds that can be appended in any order: all but erasures, which need what they erase.
+func Harmless() []*kinds.Kind {
+	return slices.DeleteFunc(kinds.All(), func(k *kinds.Kind) bool { return k.Erases })
 }

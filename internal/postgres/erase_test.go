@@ -1,0 +1,186 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+var admin = kinds.Poster{Tenant: ledgertest.Tenant, Role: kinds.Admin, TokenID: "tok_admin"}
+
+func erasure(t *testing.T, seqs ...int64) *kinds.Accepted {
+	t.Helper()
+	raw, err := json.Marshal(kinds.ErasureArtifact{Reason: "asked by the person", Seqs: seqs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := kinds.Erasure.Accept(kinds.Submission{Artifact: raw}, kinds.Env{Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// What was to be destroyed is gone, in the same transaction as the entry that says so; everything else stays and verifies.
+func TestErasureDestroysContentsOnly(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	for i := range 3 {
+		if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Consent(t, fmt.Sprintf("k%d", i), "p")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := l.Appender.Append(t.Context(), admin, erasure(t, 0, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq, erased := range []bool{true, false, true} {
+		e, err := l.Store.Entry(t.Context(), ledgertest.Tenant, auditor, int64(seq))
+		if err != nil || e.Erased() != erased || (erased && e.ErasedBy != r.Seq) {
+			t.Errorf("entry %d: erased %v by %d, %v", seq, e.Erased(), e.ErasedBy, err)
+		}
+		if err := e.Check(); err != nil {
+			t.Errorf("entry %d: %v", seq, err)
+		}
+	}
+	checkLog(t, l)
+	if n := l.Count(t, "ledger.consents WHERE grantor_id IS NULL AND provider_id = 'p'"); n != 2 {
+		t.Errorf("%d consents without a grantor, want 2", n)
+	}
+	var gone *kinds.ErasedError
+	if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Consent(t, "k0", "p")); !errors.As(err, &gone) || gone.Seq != 0 || gone.ErasureSeq != r.Seq {
+		t.Errorf("posting an erased entry again: %v", err)
+	}
+	again, err := l.Appender.Append(t.Context(), admin, erasure(t, 0, 2))
+	if err != nil || !again.Replayed || again.Seq != r.Seq {
+		t.Errorf("the same erasure again: %+v, %v", again, err)
+	}
+}
+
+// The database believes no erasure that it was not just told to append, and none that reaches into another tenant.
+func TestErasureIsCheckedByTheDatabase(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	l.AddTenant(t, "umbrella")
+	other := ledgertest.Host
+	other.Tenant = "umbrella"
+	for _, who := range []kinds.Poster{ledgertest.Host, other} {
+		if _, err := l.Appender.Append(t.Context(), who, ledgertest.Consent(t, "k", "p")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, seqs := range map[string][]int64{"another tenant's": {1}, "one that is not there": {99}, "partly another tenant's": {0, 1}} {
+		if _, err := l.Appender.Append(t.Context(), admin, erasure(t, seqs...)); err == nil {
+			t.Errorf("%s: it was erased", name)
+		}
+	}
+	if n := l.Count(t, "ledger.contents WHERE content IS NULL"); n != 0 {
+		t.Errorf("%d contents are gone", n)
+	}
+	done, err := l.Appender.Append(t.Context(), admin, erasure(t, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc := connect(t, l.ServiceURL)
+	const denied = "42501"
+	for _, seq := range []int64{0, 1, done.Seq} { // a consent, another one, an erasure that is committed already
+		refusedWith(t, svc, denied, fmt.Sprintf("SELECT ledger.erase(%d)", seq))
+	}
+	refusedWith(t, svc, denied, "INSERT INTO ledger.erased VALUES (1, 2)")
+	refusedWith(t, svc, denied, "UPDATE ledger.contents SET content = NULL WHERE seq = 1")
+	checkLog(t, l)
+}
+
+// What the registry calls personal is just what the eraser may null.
+func TestErasableColumnsAreTheRegistrys(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.Empty(t)
+	conn := connect(t, l.AdminURL)
+	rows, err := conn.Query(t.Context(), `
+		SELECT table_name || '.' || column_name FROM information_schema.column_privileges
+		WHERE grantee = 'ledger_eraser' AND privilege_type = 'UPDATE' AND table_schema = 'ledger'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	personal := []string{"contents.content", "contents.content_salt"}
+	for _, k := range kinds.All() {
+		for _, table := range k.Tables {
+			for _, c := range table.Columns {
+				if name := table.Name + "." + c.Name; c.Personal && !slices.Contains(personal, name) {
+					personal = append(personal, name)
+				}
+			}
+		}
+	}
+	slices.Sort(granted)
+	slices.Sort(personal)
+	if !slices.Equal(granted, personal) {
+		t.Errorf("the eraser may null\n%v\nand the registry calls personal\n%v", granted, personal)
+	}
+}
+
+// A full check accepts an absent content only where an erasure names it.
+func TestFsckKnowsErasures(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	fillKinds(t, l, 40)
+	var seqs []int64
+	for _, k := range kinds.All() { // one entry of each kind that can be erased
+		list, _, err := l.Store.Entries(t.Context(), ledgertest.Tenant, auditor, kinds.EntryQuery{Kind: k.Name, After: -1, Size: 40, Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k.Erasable() {
+			seqs = append(seqs, list[0].Seq)
+		}
+	}
+	slices.Sort(seqs)
+	if _, err := l.Appender.Append(t.Context(), admin, erasure(t, seqs...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, faults := fsck(t, l); len(faults) > 0 {
+		t.Fatalf("after an erasure: %v", faults)
+	}
+	super := connect(t, l.AdminURL)
+	for name, sql := range map[string]string{
+		"a content gone without an erasure": `UPDATE ledger.contents SET content = NULL, content_salt = NULL WHERE seq = (SELECT min(seq) FROM ledger.contents WHERE content IS NOT NULL)`,
+		"an erasure forgotten":              fmt.Sprintf(`DELETE FROM ledger.erased WHERE seq = %d`, seqs[0]),
+		"an erasure made up":                `INSERT INTO ledger.erased SELECT min(seq), 40 FROM ledger.contents WHERE content IS NOT NULL`,
+	} {
+		undo := changedBehind(t, super, sql)
+		if _, faults := fsck(t, l); len(faults) == 0 {
+			t.Errorf("%s is not found", name)
+		}
+		undo()
+	}
+}
+
+// changedBehind changes tables behind the triggers, and returns what puts them back.
+func changedBehind(t *testing.T, super *pgx.Conn, sql string) (undo func()) {
+	t.Helper()
+	run := func(sql string) {
+		t.Helper()
+		if _, err := super.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	run(`CREATE TABLE public.contents_before AS TABLE ledger.contents; CREATE TABLE public.erased_before AS TABLE ledger.erased;
+		ALTER TABLE ledger.contents DISABLE TRIGGER USER; ALTER TABLE ledger.erased DISABLE TRIGGER USER`)
+	run(sql)
+	return func() {
+		run(`DELETE FROM ledger.contents; INSERT INTO ledger.contents TABLE public.contents_before; DROP TABLE public.contents_before;
+			DELETE FROM ledger.erased; INSERT INTO ledger.erased TABLE public.erased_before; DROP TABLE public.erased_before`)
+	}
+}
