@@ -35,6 +35,11 @@ test: ## Run all tests, with the race detector and on a Postgres of their own
 bench: deps ## Run the benchmarks (BENCH=regexp)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout 30m -p 1 ./...
 
+.PHONY: chaos
+chaos: ## Crash the service and the database at random under load (ROUNDS=50)
+	@scripts/deps test
+	LEDGERD_CHAOS_ROUNDS=$(or $(ROUNDS),50) go test -run '^TestChaos$$' -v -timeout 30m ./cmd/ledgerd
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz test for a moment (FUZZTIME=10s)
 	@scripts/fuzz $(FUZZTIME)

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// realService is `ledgerd serve`, the real binary, on a bootstrapped database of a cluster.
+type realService struct {
+	connectionFile
+	key        string // file of the signing key
+	checkpoint string // file of the newest checkpoint
+	cmd        *exec.Cmd
+}
+
+// newRealService bootstraps a ledger on the cluster and chooses an address; it starts nothing.
+func newRealService(tb testing.TB, admin string) *realService {
+	tb.Helper()
+	dir := tb.TempDir()
+	login := func(role string) string {
+		return strings.NewReplacer("ledger_admin:", role+":pw-of-", "/postgres?", "/ledger?").Replace(admin)
+	}
+	s := &realService{key: filepath.Join(dir, "signing.key"), checkpoint: filepath.Join(dir, "checkpoint")}
+	code, _, stderr := command(tb.Context(), "bootstrap", "--admin-url", admin, "--migrate-url", login("ledger_owner"),
+		"--database-url", login("ledger_svc"), "--data-dir", dir, "--signing-key-file", s.key)
+	if code != 0 {
+		tb.Fatal(stderr)
+	}
+	var err error
+	if s.connectionFile, err = readConnection(dir); err != nil {
+		tb.Fatal(err)
+	}
+	s.URL = "http://" + freeAddress(tb)
+	return s
+}
+
+// freeAddress is a loopback address that nobody listens on at the moment.
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return address
+}
+
+// start runs the binary and returns when it is ready.
+func (s *realService) start(tb testing.TB) {
+	tb.Helper()
+	path, err := binary()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.cmd = exec.Command(path, "serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--log-level", "error")
+	s.cmd.Env = append(os.Environ(), "LEDGERD_DATABASE_URL="+s.PostgresURL, "LEDGERD_SIGNING_KEY_FILE="+s.key, "LEDGERD_CHECKPOINT_FILE="+s.checkpoint)
+	s.cmd.Stderr = tb.Output()
+	if err := s.cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	s.waitReady(tb)
+}
+
+// waitReady polls /readyz, for 30 seconds at most.
+func (s *realService) waitReady(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	defer cancel()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		if s.ready(ctx) {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			tb.Fatal("the service did not become ready")
+		}
+	}
+}
+
+func (s *realService) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// kill ends the process at once, as a crash would.
+func (s *realService) kill(tb testing.TB) {
+	tb.Helper()
+	if err := s.cmd.Process.Kill(); err != nil {
+		tb.Error(err)
+	}
+	s.cmd.Wait() //nolint:errcheck // it was killed, and says so
+}
