@@ -6,8 +6,6 @@ import (
 
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
-	"ledgerd/metering"
-	"ledgerd/receipts"
 )
 
 // The verdicts and stages of the published corpus.
@@ -84,15 +82,12 @@ func (j *judgement) expect(holds bool, what string) {
 
 // judgeOf is what judges a kind of case, or nil for a kind that is not built.
 func judgeOf(kind string) func([]byte) judgement {
+	for _, k := range artifactKinds {
+		if k.name == kind {
+			return func(src []byte) judgement { return k.judge(src).judgement() }
+		}
+	}
 	switch kind {
-	case "usage-report":
-		return judgeUsageReport
-	case "consent-receipt":
-		return judgeConsentReceipt
-	case "data-flow":
-		return judgeDataFlow
-	case "frame-verdict":
-		return judgeFrameVerdict
 	case "receipt-liveness":
 		return judging(decodeLivenessCase)
 	case "consent-gate":
@@ -118,34 +113,10 @@ func judging[T interface{ judge() judgement }](decode func(*strictjson.Decoder) 
 	}
 }
 
-func judgeUsageReport(src []byte) judgement {
-	r, err := metering.ParseUsageReport(src)
-	if err != nil {
-		return unparsed(err)
+// judgement is the verdict as the corpus words it.
+func (j judged) judgement() judgement {
+	if j.parse != nil {
+		return unparsed(j.parse)
 	}
-	return checked(metering.Check(r), metering.Findings(r))
-}
-
-func judgeConsentReceipt(src []byte) judgement {
-	r, err := receipts.ParseConsentReceipt(src)
-	if err != nil {
-		return unparsed(err)
-	}
-	return checked(r.Check(), r.Findings())
-}
-
-func judgeDataFlow(src []byte) judgement {
-	flow, findings, err := receipts.ParseDataFlow(src)
-	if err != nil {
-		return unparsed(err)
-	}
-	return checked(flow.Check(), findings)
-}
-
-func judgeFrameVerdict(src []byte) judgement {
-	v, err := frames.ParseFrameVerdict(src)
-	if err != nil {
-		return unparsed(err)
-	}
-	return checked(nil, v.Findings())
+	return checked(j.check, j.findings)
 }
