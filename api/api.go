@@ -24,6 +24,8 @@ type Store interface {
 	tenantStore
 	entryReader
 	egressReader
+	consentReader
+	findingReader
 	policyReader
 	bundleReader
 	erasureStore

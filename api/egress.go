@@ -2,24 +2,26 @@ package api
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"ledgerd/internal/audit"
+	"ledgerd/ledger"
 )
 
-// egressReader reads what the egress question needs. kinds.ErrTooMuch when it covers too many reports.
+// egressReader reads what the egress question needs, and verifies entries again. kinds.ErrTooMuch when it covers too much.
 type egressReader interface {
-	Egress(ctx context.Context, tenant string, q audit.EgressQuery) ([]audit.UsageLine, []audit.Grant, error)
+	Egress(ctx context.Context, tenant string, q audit.EgressQuery) (audit.Evidence, error)
+	VerifyEntries(ctx context.Context, tenant string, seqs []int64, head ledger.Head) (audit.Checked, error)
 }
 
 // EgressBody answers what left the machine, to whom, who agreed, when.
 type EgressBody struct {
-	Period   PeriodBody         `json:"period" jsonschema:"half-open; of as_of, the effective time that the hosts claimed"`
-	TreeSize int64              `json:"tree_size" jsonschema:"the answer covers entries below this size; each seq can be re-verified"`
-	Lines    []audit.EgressLine `json:"lines" jsonschema:"one per provider"`
-	Totals   EgressTotals       `json:"totals"`
-	Notes    []string           `json:"notes" jsonschema:"what the answer does not show"`
+	Period       PeriodBody          `json:"period" jsonschema:"half-open; of as_of, the effective time that the hosts claimed"`
+	TreeSize     int64               `json:"tree_size" jsonschema:"the answer covers entries below this size; each seq can be re-verified"`
+	Lines        []audit.EgressLine  `json:"lines" jsonschema:"one per provider and declaration in force"`
+	Totals       audit.EgressTotals  `json:"totals"`
+	Verification *EgressVerification `json:"verification,omitzero" jsonschema:"when it was asked for"`
+	Notes        []string            `json:"notes" jsonschema:"what the answer does not show"`
 }
 
 // PeriodBody is a half-open period of instants.
@@ -28,72 +30,115 @@ type PeriodBody struct {
 	To   time.Time `json:"to"`
 }
 
-// EgressTotals are sums over all lines; each token is counted once, however many scopes its provider has.
-type EgressTotals struct {
-	Reports      int    `json:"reports" jsonschema:"reports per provider, added up"`
-	FramesServed string `json:"frames_served"`
-	Tokens       string `json:"tokens"`
+// EgressVerification says that every entry behind the answer was checked again: its leaf and commitments, its own kind's
+// check, and its place in the tree of the checkpoint.
+type EgressVerification struct {
+	Verified   bool   `json:"verified"`
+	Entries    int    `json:"entries"`
+	Failed     int    `json:"failed" jsonschema:"the lines name them"`
+	Checkpoint string `json:"checkpoint" jsonschema:"the signed note that the entries were proven under; check its signature with the log's key"`
 }
 
 // egressNotes are the answer's own limits: freshness and authorship are never implied.
 var egressNotes = []string{
 	"who agreed is what a host's token claimed when it posted the consent",
 	"without a checkpoint kept outside this server a truncated log can't be told from a short one",
-	"a report without served frames is not nothing left: the query itself reached the provider",
+	"a report without served frames is not nothing left: the query itself may have reached the provider",
+	"scopes are what a provider declared; of an undeclared one they are those that somebody agreed to",
 }
 
 func (a *API) auditRoutes() []*Route {
 	return []*Route{{
 		Method: "GET", Path: "/v1/audit/egress", Name: "auditEgress", Summary: "What left the machine, to whom, who agreed, when",
-		Doc: "One line per provider over the period: the frames served by identity, tokens counted once, and the scopes with who agreed and when, " +
-			"judged at each report's as_of and by when the consent was recorded. Every statement names the entries behind it.",
+		Doc: "One line per provider and declaration in force at the reports' as_of: the frames served by identity, tokens counted once, the receipts of " +
+			"exchanges that share a request, and the scopes with who agreed and when. Each scope has a verdict per report, judged at its as_of and by when the " +
+			"consent was recorded; shown is the worst, in the order local-only, consented, legacy-consented, reach-unknown, undeclared-provider, recorded-after, " +
+			"expired, revoked, granted-after, unconsented. Every statement names the entries behind it. As JSON, CSV (text/csv) or lines of JSON " +
+			"(application/x-ndjson), by format or the Accept header.",
 		Roles: auditors,
 		Query: []Param{
 			{Name: "from", Required: true, Form: "date-time", Doc: "First instant of as_of."},
 			{Name: "to", Required: true, Form: "date-time", Doc: "End of the period, not included."},
 			{Name: "provider_id", Form: "string", Doc: "Only this provider."},
 			{Name: "customer_id", Form: "string", Doc: "Only this customer's requests."},
+			{Name: "grantor", Form: "string", Doc: "Only lines with a scope that this human or policy agreed to."},
+			{Name: "scope", Form: "string", Doc: "Only lines with this scope."},
+			{Name: "frame_id", Form: "string", Doc: "Only this frame: counts and tokens are then the frame's."},
+			{Name: "content_digest", Form: "string", Doc: "Only frames with this digest."},
+			{Name: "size", Form: "integer", Doc: "As of this earlier tree size."},
+			{Name: "verify", Form: "boolean", Doc: "true: verify every entry behind the answer again, at most 5,000."},
+			{Name: "format", Form: "string", Doc: "json, csv or ndjson; it goes before the Accept header."},
 		},
 		Replies: []Reply{{Status: 200, Doc: "The answer.", Body: EgressBody{}}}, Problems: []string{"question-too-wide"}, handle: a.getEgress,
 	}}
 }
 
 func (a *API) getEgress(c *call) (reply, error) {
-	q, err := a.egressQuery(c)
+	format, err := formatOf(c)
 	if err != nil {
 		return reply{}, err
 	}
-	usage, grants, err := a.store.Egress(c.ctx(), c.who.Tenant, q)
+	head, err := a.store.Head(c.ctx())
 	if err != nil {
 		return reply{}, err
 	}
-	lines := audit.Egress(usage, grants)
-	return reply{status: 200, body: EgressBody{
-		Period: PeriodBody{q.From.UTC(), q.To.UTC()}, TreeSize: q.Size, Lines: lines, Totals: egressTotals(usage), Notes: egressNotes,
-	}}, nil
+	q, err := egressQuery(c, head)
+	if err != nil {
+		return reply{}, err
+	}
+	evidence, err := a.store.Egress(c.ctx(), c.who.Tenant, q)
+	if err != nil {
+		return reply{}, err
+	}
+	answer := audit.Egress(evidence, q)
+	body := EgressBody{Period: PeriodBody{q.From.UTC(), q.To.UTC()}, TreeSize: q.Size, Lines: answer.Lines, Totals: answer.Totals, Notes: egressNotes}
+	verify, err := c.query.flag("verify")
+	if err == nil && verify {
+		body.Verification, err = a.verifyEgress(c, answer, head)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return sendEgress(c, format, body), nil
 }
 
-func (a *API) egressQuery(c *call) (q audit.EgressQuery, err error) {
+func egressQuery(c *call, head ledger.Head) (q audit.EgressQuery, err error) {
 	from, to, err := c.query.period()
 	if err != nil {
 		return q, err
 	}
-	if q.ProviderID, err = c.query.identifier("provider_id"); err != nil {
-		return q, err
+	q.From, q.To = *from, *to
+	for name, field := range map[string]*string{
+		"provider_id": &q.ProviderID, "customer_id": &q.CustomerID, "grantor": &q.Grantor, "scope": &q.Scope,
+		"frame_id": &q.FrameID, "content_digest": &q.ContentDigest,
+	} {
+		if *field, err = c.query.identifier(name); err != nil {
+			return q, err
+		}
 	}
-	if q.CustomerID, err = c.query.identifier("customer_id"); err != nil {
-		return q, err
-	}
-	head, err := a.store.Head(c.ctx())
-	q.From, q.To, q.Size = *from, *to, head.Next()
+	q.Size, err = c.query.treeSize(head)
 	return q, err
 }
 
-func egressTotals(usage []audit.UsageLine) EgressTotals {
-	var served, tokens int64
-	for _, u := range usage {
-		served += u.FramesServed
-		tokens += u.Tokens
+// treeSize reads size, an earlier tree size that an answer is to be of; the newest when it is not given.
+func (q query) treeSize(head ledger.Head) (int64, error) {
+	return q.number("size", head.Next(), 0, head.Next())
+}
+
+// verifyEgress checks the entries behind the answer and writes into each line what came of it.
+func (a *API) verifyEgress(c *call, answer audit.EgressAnswer, head ledger.Head) (*EgressVerification, error) {
+	seqs := answer.Behind()
+	checked, err := a.store.VerifyEntries(c.ctx(), c.who.Tenant, seqs, head)
+	if err != nil {
+		return nil, err
 	}
-	return EgressTotals{Reports: len(usage), FramesServed: strconv.FormatInt(served, 10), Tokens: strconv.FormatInt(tokens, 10)}
+	answer.Verify(checked)
+	v := &EgressVerification{Entries: len(seqs), Checkpoint: head.Checkpoint}
+	for _, seq := range seqs {
+		if !checked.Verifies(seq) {
+			v.Failed++
+		}
+	}
+	v.Verified = v.Failed == 0
+	return v, nil
 }

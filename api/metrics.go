@@ -7,12 +7,15 @@ import (
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"ledgerd/internal/audit"
 )
 
 // metrics are the HTTP room's own. Labels are route patterns and codes, never what a caller wrote.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	findings *prometheus.GaugeVec
 }
 
 func newMetrics(r *prometheus.Registry, q appender) metrics {
@@ -24,10 +27,13 @@ func newMetrics(r *prometheus.Registry, q appender) metrics {
 			Name: "ledgerd_http_request_seconds", Help: "Time to answer, by route.", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"method", "route"}),
 	}
+	m.findings = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "ledgerd_findings", Help: "Findings in a tenant's newest unfiltered answer of /v1/findings, by kind.",
+	}, []string{"tenant", "kind"})
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ledgerd_append_queue_entries", Help: "Entries that wait for the append transaction.",
 	}, func() float64 { return float64(q.Depth()) })
-	r.MustRegister(m.requests, m.seconds, queue)
+	r.MustRegister(m.requests, m.seconds, m.findings, queue)
 	return m
 }
 
@@ -42,6 +48,14 @@ func (a *API) measured(next http.Handler) http.Handler {
 		a.metrics.seconds.WithLabelValues(method, route).Observe(took.Seconds())
 		a.log.Debug("request", "method", method, "route", route, "status", ww.Status(), "took", took.Round(time.Microsecond))
 	})
+}
+
+// showFindings refreshes a tenant's gauges from an answer. Findings take joins over many entries, so they are not counted at
+// ingest, and a scrape must not cost a question per tenant: whoever wants to be alerted asks regularly.
+func (m metrics) showFindings(tenant string, counts map[audit.FindingKind]int) {
+	for kind, n := range counts {
+		m.findings.WithLabelValues(tenant, string(kind)).Set(float64(n))
+	}
 }
 
 // knownMethod keeps a caller's invention out of labels and logs.

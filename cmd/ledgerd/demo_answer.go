@@ -94,8 +94,11 @@ func aligned(fill func(io.Writer)) []string {
 
 func printConsents(t io.Writer, l client.EgressLine) {
 	for _, s := range l.Scopes {
+		scope, verdict := cmp.Or(short(string(s.Scope)), "-"), fmt.Sprintf("%s %d/%d", strings.TrimSuffix(string(s.Verdict), "-provider"), s.Verdicts[s.Verdict], l.Reports)
+		if len(s.Grants) == 0 {
+			fmt.Fprintf(t, "%s\t%s\tnobody\t-\t-\t-\t-\n", scope, verdict)
+		}
 		for i, g := range s.Grants {
-			scope, verdict := short(string(s.Scope)), fmt.Sprintf("%s %d/%d", s.Verdict, s.Verdicts[s.Verdict], l.Reports)
 			if i > 0 {
 				scope, verdict = "", "" // one verdict for all grants of a scope
 			}
@@ -111,22 +114,21 @@ func printConsents(t io.Writer, l client.EgressLine) {
 				scope, verdict, who, dateOf(g.GrantedAt), until, g.RecordedAt.UTC().Format("2006-01-02 15:04:05"), g.Seq)
 		}
 	}
-	if len(l.Scopes) == 0 {
-		fmt.Fprintf(t, "-\t%s %d/%d\tnobody\t-\t-\t-\t-\n", client.Unconsented, l.Reports, l.Reports)
-	}
 }
 
 func countRows(l client.EgressLine) int {
 	n := 0
 	for _, s := range l.Scopes {
-		n += len(s.Grants)
+		n += max(len(s.Grants), 1)
 	}
-	return max(n, 1)
+	return n
 }
 
 // printRemarks says in words what deserves a second look, and what the answer can't show.
 func printRemarks(w io.Writer, a client.EgressAnswer) {
 	meaning := map[client.Verdict]string{
+		client.Undeclared:    "what becomes of content was not declared",
+		client.Revoked:       "the consent had been taken back when content left",
 		client.RecordedAfter: "the consent was recorded only after content had left",
 		client.Expired:       "the consent had lapsed when content left",
 		client.GrantedAfter:  "consent was given only after content had left",
@@ -136,7 +138,7 @@ func printRemarks(w io.Writer, a client.EgressAnswer) {
 	for _, l := range a.Lines {
 		for _, s := range l.Scopes {
 			if text, ok := meaning[s.Verdict]; ok {
-				look = append(look, fmt.Sprintf("%s, %s: %s (%d of %d reports)", short(l.ProviderID), short(string(s.Scope)), text, s.Verdicts[s.Verdict], l.Reports))
+				look = append(look, fmt.Sprintf("%s, %s: %s (%d of %d reports)", short(l.ProviderID), cmp.Or(short(string(s.Scope)), "no scope"), text, s.Verdicts[s.Verdict], l.Reports))
 			}
 		}
 		if slices.Contains(l.Flags, client.FlagNoConsent) {

@@ -28,7 +28,8 @@ func TestPrintAnswer(t *testing.T) {
 					},
 				}},
 			},
-			{ProviderID: "nobody-asked", Reports: 1, LastAsOf: at, FramesServed: "1", Tokens: "9", Seqs: []int64{5}, Flags: []string{client.FlagNoConsent}},
+			{ProviderID: "nobody-asked", Reports: 1, LastAsOf: at, FramesServed: "1", Tokens: "9", Seqs: []int64{5}, Flags: []string{client.FlagUndeclared, client.FlagNoConsent},
+				Scopes: []client.EgressScope{{Basis: "none", Verdict: client.Undeclared, Verdicts: map[client.Verdict]int{client.Undeclared: 1}}}},
 		},
 		Totals: client.EgressTotals{Reports: 4, FramesServed: "5", Tokens: "1209"}, Notes: []string{"a note"},
 	})
@@ -39,13 +40,14 @@ func TestPrintAnswer(t *testing.T) {
                                    human somebody-with-a-very-lo…  2026-12-10  next year  2026-11-30 18:26:05  7
     flags: erased
   nobody-asked     1 reports       1 frames          9 tokens  to 18:26:05.177  entry 5
-    -           unconsented 1/1    nobody                          -           -          -                    -
-    flags: no-recorded-consent
+    -           undeclared 1/1     nobody                          -           -          -                    -
+    flags: undeclared-provider, no-recorded-consent
   in all                           5 frames       1209 tokens
 
 Look at
   - north, org-tenant: consent was given only after content had left (1 of 3 reports)
   - north: parts of what was served were erased
+  - nobody-asked, no scope: what becomes of content was not declared (1 of 1 reports)
   - nobody-asked: nobody is on record as having agreed to anything
 
 What this answer does not show

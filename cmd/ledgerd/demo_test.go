@@ -115,10 +115,10 @@ func TestDemoAnswersTheAuditorsQuestion(t *testing.T) {
 		`third-party-index +consented 10/10 +human jonas@acme.example +2025-02-03 +2036-01-01 .* 3`,
 		`third-party-index +expired 2/2 .* 6`,
 		`third-party-index +recorded-after 2/2 +human sam@acme.example +2025-05-05 .* 27`,
-		`- +unconsented 2/2 +nobody .*`,
+		`- +undeclared 2/2 +nobody .*`,
 		`weather-mcp +3 reports +0 frames +0 tokens .*`,
 		`wiki-mcp +5 reports +8 frames .*`,
-		`flags: reach-unknown`, `flags: no-recorded-consent`,
+		`flags: undeclared-provider, reach-unknown`, `flags: undeclared-provider, no-recorded-consent`,
 		`- web-scraper: nobody is on record as having agreed to anything`,
 		`- partner-crm, third-party-index: the consent was recorded only after content had left \(2 of 2 reports\)`,
 	)

@@ -8,82 +8,72 @@ import (
 
 	"ledgerd/frames"
 	"ledgerd/receipts"
+	"ledgerd/receipts/air"
 )
 
-// MaxEgressLines bounds one egress question: the usage lines that it may read.
-const MaxEgressLines = 50_000
-
-// EgressQuery is the auditor's question. From and To are instants of as_of, half-open; empty strings select all.
-type EgressQuery struct {
-	From, To   time.Time
-	ProviderID string
-	CustomerID string
-	Size       int64 // entries from this seq on are left out
-}
-
-// UsageLine is one provider's part of a recorded usage report.
-type UsageLine struct {
-	Seq          int64 // of the usage-report entry
-	RecordedAt   time.Time
-	RequestID    string
-	ProviderID   string
-	AsOf         time.Time
-	FramesServed int64
-	Tokens       int64
-	Frames       []ServedFrame // nil once erased
-}
-
-// ServedFrame is one served frame and its cost in tokens.
-type ServedFrame struct {
-	ID     frames.FrameID
-	Tokens int64
-}
-
-// Grant is a recorded consent receipt.
-type Grant struct {
-	Seq        int64
-	RecordedAt time.Time
-	Receipt    receipts.ConsentReceipt
-	Erased     bool // who agreed was erased
-}
-
-// Verdict is what the ledger can say about one scope at the instant of one egress.
-type Verdict string
-
-// The verdicts, best first. A line shows the worst that holds for any of its reports, and how many have which.
+// The flags of a line: what else holds, beside its verdicts. They stand in this order.
 const (
-	Consented     Verdict = "consented"      // a grant was in force at that instant and had been recorded by then
-	RecordedAfter Verdict = "recorded-after" // in force on paper, but recorded only after the egress
-	Expired       Verdict = "expired"        // granted before, and lapsed by then
-	GrantedAfter  Verdict = "granted-after"  // granted later than the egress
-	Unconsented   Verdict = "unconsented"    // no readable grant
-)
-
-var severity = map[Verdict]int{Consented: 0, RecordedAfter: 1, Expired: 2, GrantedAfter: 3, Unconsented: 4}
-
-// The flags of a line.
-const (
-	// FlagNoConsent: no consent of any scope is recorded for the provider.
+	// FlagUndeclared: no declaration of the provider was in force, so the scopes shown are those that somebody agreed to.
+	FlagUndeclared = "undeclared-provider"
+	// FlagDeclaredAfter: the declaration in force was recorded only after some of the egress.
+	FlagDeclaredAfter = "declared-after"
+	// FlagNoConsent: no consent of any sort is recorded for the provider.
 	FlagNoConsent = "no-recorded-consent"
-	// FlagReachUnknown: some reports served nothing, but the query itself went to the provider.
+	// FlagDrift: the provider's declared name or version is none that the consent in force was given to.
+	FlagDrift = "identity-drift"
+	// FlagLateRevocation: consent counts as revoked at the egress, but the revocation was recorded only after it.
+	FlagLateRevocation = "revocation-recorded-after"
+	// FlagReachUnknown: some reports served nothing, but the query itself may have gone to the provider.
 	FlagReachUnknown = "reach-unknown"
 	// FlagErased: parts of what was served were erased.
 	FlagErased = "erased"
 )
 
-// EgressLine answers, for one provider over a period: what left, to whom, who agreed, when. Sums are decimal strings, so
-// that no reader rounds them.
+var flagOrder = [...]string{FlagUndeclared, FlagDeclaredAfter, FlagNoConsent, FlagDrift, FlagLateRevocation, FlagReachUnknown, FlagErased}
+
+// EgressAnswer is the answer to an egress question.
+type EgressAnswer struct {
+	Lines  []EgressLine
+	Totals EgressTotals
+}
+
+// EgressTotals are sums over all lines; each token is counted once, however many scopes its provider has. Sums are decimal
+// strings, so that no reader rounds them.
+type EgressTotals struct {
+	Reports      int             `json:"reports" jsonschema:"reports per provider, added up"`
+	FramesServed string          `json:"frames_served"`
+	Tokens       string          `json:"tokens"`
+	Verdicts     map[Verdict]int `json:"verdicts" jsonschema:"lines per verdict"`
+}
+
+// EgressLine answers, for one provider under one declaration: what left, to whom, who agreed, when.
 type EgressLine struct {
-	ProviderID   string        `json:"provider_id"`
-	Reports      int           `json:"reports"`
-	FirstAsOf    time.Time     `json:"first_as_of"`
-	LastAsOf     time.Time     `json:"last_as_of"`
-	FramesServed string        `json:"frames_served"`
-	Tokens       string        `json:"tokens"`
-	Frames       []EgressFrame `json:"frames"`
-	Scopes       []EgressScope `json:"scopes"`
-	Flags        []string      `json:"flags"`
-	Seqs         []int64       `json:"seqs"` // the usage reports
+	ProviderID   string             `json:"provider_id"`
+	Declaration  *EgressDeclaration `json:"declaration" jsonschema:"in force at the reports' as_of; null for none"`
+	Verdict      Verdict            `json:"verdict" jsonschema:"the worst of the scopes"`
+	Reports      int                `json:"reports"`
+	FirstAsOf    time.Time          `json:"first_as_of"`
+	LastAsOf     time.Time          `json:"last_as_of"`
+	FramesServed string             `json:"frames_served"`
+	Tokens       string             `json:"tokens"`
+	Frames       []EgressFrame      `json:"frames"`
+	Scopes       []EgressScope      `json:"scopes"`
+	Exchanges    []EgressExchange   `json:"exchanges" jsonschema:"receipts of exchanges that share a request with the reports"`
+	Flags        []string           `json:"flags"`
+	Seqs         []int64            `json:"seqs" jsonschema:"the usage reports"`
+	Verification *LineVerification  `json:"verification,omitzero" jsonschema:"when it was asked for"`
+
+	served, tokens int64
+}
+
+// EgressDeclaration is how the provider introduced itself, from when on.
+type EgressDeclaration struct {
+	Name       string            `json:"name"`
+	Version    string            `json:"version"`
+	DataFlow   receipts.DataFlow `json:"data_flow"`
+	DeclaredAt string            `json:"declared_at"`
+	RecordedAt time.Time         `json:"recorded_at"`
+	Seq        int64             `json:"seq"`
 }
 
 // EgressFrame is one frame that left, by identity, over all reports of the line.
@@ -94,73 +84,134 @@ type EgressFrame struct {
 	Seqs   []int64 `json:"seqs"`
 }
 
-// EgressScope is one class of destination that somebody agreed to for the provider. Who agreed is what a host's token
-// claimed when it posted the consent.
-type EgressScope struct {
-	Scope    receipts.EgressScope `json:"scope"`
-	Verdict  Verdict              `json:"verdict"`
-	Verdicts map[Verdict]int      `json:"verdicts"` // reports per verdict
-	Grants   []EgressGrant        `json:"grants"`
-	Seqs     []int64              `json:"seqs"` // the consents
+// EgressExchange is what recorded receipts of exchanges say about where requests of the line went. They are the host's
+// evidence, and the disclosures say what they do not prove.
+type EgressExchange struct {
+	EndpointHost   string           `json:"endpoint_host"`
+	ModelID        string           `json:"model_id"`
+	Provider       string           `json:"provider"`
+	RetentionClass string           `json:"retention_class"`
+	WitnessMode    string           `json:"witness_mode"`
+	Status         string           `json:"status" jsonschema:"the recorded verdict"`
+	Disclosures    []air.Disclosure `json:"disclosures"`
+	Seqs           []int64          `json:"seqs"`
 }
 
-// EgressGrant is who agreed, when, and to whom by name at that time.
-type EgressGrant struct {
-	Grantor         *receipts.Grantor `json:"grantor"` // null once erased
-	ProviderName    string            `json:"provider_name"`
-	ProviderVersion string            `json:"provider_version"`
-	GrantedAt       string            `json:"granted_at"`
-	ExpiresAt       *string           `json:"expires_at"`
-	RecordedAt      time.Time         `json:"recorded_at"`
-	Seq             int64             `json:"seq"`
+// Egress joins usage, declarations, consent and receipts into one line per provider and declaration in force, ordered by
+// provider id and declaration. It is pure and depends on nothing but its arguments.
+func Egress(e Evidence, q EgressQuery) EgressAnswer {
+	j := joiner{book: newBook(e.Consents), declared: declarationsOf(e.Declarations), exchanges: exchangesOf(e.Exchanges)}
+	answer := EgressAnswer{Lines: []EgressLine{}, Totals: EgressTotals{Verdicts: map[Verdict]int{}}}
+	var served, tokens int64
+	for _, group := range j.groups(e.Usage) {
+		line := j.line(group)
+		if !line.matches(q) {
+			continue
+		}
+		answer.Lines = append(answer.Lines, line)
+		served, tokens = served+line.served, tokens+line.tokens
+		answer.Totals.Reports += line.Reports
+		answer.Totals.Verdicts[line.Verdict]++
+	}
+	answer.Totals.FramesServed, answer.Totals.Tokens = decimal(served), decimal(tokens)
+	return answer
 }
 
-// Egress joins usage and consent into one line per provider, ordered by provider id. It is pure and depends on nothing but
-// its arguments; usage may come in any order.
-func Egress(usage []UsageLine, grants []Grant) []EgressLine {
-	byProvider := map[string][]UsageLine{}
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// joiner is the evidence, indexed.
+type joiner struct {
+	book      *book
+	declared  map[string][]Declaration
+	exchanges map[string][]Exchange // by request id
+}
+
+// group is the usage of one line, in order of seq.
+type group struct {
+	provider    string
+	declaration *Declaration
+	usage       []UsageLine
+}
+
+func (j *joiner) groups(usage []UsageLine) []group {
+	type key struct {
+		provider string
+		seq      int64
+	}
+	index := map[key]int{}
+	var list []group
 	for _, u := range usage {
-		byProvider[u.ProviderID] = append(byProvider[u.ProviderID], u)
+		d := inForce(j.declared[u.ProviderID], u.AsOf)
+		k := key{u.ProviderID, -1}
+		if d != nil {
+			k.seq = d.Seq
+		}
+		i, known := index[k]
+		if !known {
+			i = len(list)
+			index[k] = i
+			list = append(list, group{provider: u.ProviderID, declaration: d})
+		}
+		list[i].usage = append(list[i].usage, u)
 	}
-	granted := map[string][]Grant{}
-	for _, g := range grants {
-		granted[g.Receipt.ProviderID] = append(granted[g.Receipt.ProviderID], g)
+	for _, g := range list {
+		slices.SortFunc(g.usage, func(a, b UsageLine) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
-	lines := make([]EgressLine, 0, len(byProvider))
-	for provider, usage := range byProvider {
-		slices.SortFunc(usage, func(a, b UsageLine) int { return cmp.Compare(a.Seq, b.Seq) })
-		lines = append(lines, egressLine(provider, usage, granted[provider]))
-	}
-	slices.SortFunc(lines, func(a, b EgressLine) int { return cmp.Compare(a.ProviderID, b.ProviderID) })
-	return lines
+	slices.SortFunc(list, func(a, b group) int {
+		return cmp.Or(cmp.Compare(a.provider, b.provider), compareDeclarations(a.declaration, b.declaration))
+	})
+	return list
 }
 
-func egressLine(provider string, usage []UsageLine, grants []Grant) EgressLine {
+func (j *joiner) line(g group) EgressLine {
 	line := EgressLine{
-		ProviderID: provider, Reports: len(usage), FirstAsOf: usage[0].AsOf, LastAsOf: usage[0].AsOf,
-		Frames: egressFrames(usage), Scopes: egressScopes(usage, grants), Flags: []string{}, Seqs: []int64{},
+		ProviderID: g.provider, Reports: len(g.usage), FirstAsOf: g.usage[0].AsOf, LastAsOf: g.usage[0].AsOf, Verdict: LocalOnly,
+		Frames: egressFrames(g.usage), Exchanges: j.exchangesWith(g.usage), Seqs: []int64{},
 	}
-	var tokens, served int64
-	empty, erased := false, false
-	for _, u := range usage {
-		tokens += u.Tokens
-		served += u.FramesServed
-		empty = empty || u.FramesServed == 0
-		erased = erased || (u.FramesServed > 0 && u.Frames == nil)
-		line.FirstAsOf = earlier(line.FirstAsOf, u.AsOf)
-		line.LastAsOf = later(line.LastAsOf, u.AsOf)
-		line.Seqs = append(line.Seqs, u.Seq)
-	}
-	line.Tokens, line.FramesServed = strconv.FormatInt(tokens, 10), strconv.FormatInt(served, 10)
-	for _, f := range []struct {
-		flag  string
-		holds bool
-	}{{FlagNoConsent, len(grants) == 0}, {FlagReachUnknown, empty}, {FlagErased, erased}} {
-		if f.holds {
-			line.Flags = append(line.Flags, f.flag)
+	flags := map[string]bool{FlagUndeclared: g.declaration == nil}
+	if d := g.declaration; d != nil {
+		line.Declaration = &EgressDeclaration{
+			Name: d.Event.Provider.Name, Version: d.Event.Provider.Version, DataFlow: d.Event.Provider.DataFlow,
+			DeclaredAt: d.Event.DeclaredAt, RecordedAt: d.RecordedAt, Seq: d.Seq,
 		}
 	}
+	for _, u := range g.usage {
+		line.served, line.tokens = line.served+u.FramesServed, line.tokens+u.Tokens
+		line.FirstAsOf, line.LastAsOf = earlier(line.FirstAsOf, u.AsOf), later(line.LastAsOf, u.AsOf)
+		line.Seqs = append(line.Seqs, u.Seq)
+		flags[FlagReachUnknown] = flags[FlagReachUnknown] || u.FramesServed == 0
+		flags[FlagErased] = flags[FlagErased] || u.FramesServed > 0 && u.Frames == nil
+		if d := g.declaration; d != nil && !(moment{u.AsOf, u.Seq}).knew(d.Seq, d.RecordedAt) {
+			flags[FlagDeclaredAfter] = true
+		}
+	}
+	line.FramesServed, line.Tokens = decimal(line.served), decimal(line.tokens)
+	line.Scopes = j.scopes(g, flags)
+	for _, s := range line.Scopes {
+		line.Verdict = worse(line.Verdict, s.Verdict)
+	}
+	flags[FlagNoConsent] = line.Verdict != LocalOnly && len(j.book.scopes[g.provider]) == 0 && len(j.book.records[g.provider]) == 0
+	line.Flags = listFlags(flags)
 	return line
+}
+
+func listFlags(set map[string]bool) []string {
+	list := []string{}
+	for _, f := range flagOrder {
+		if set[f] {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// matches says whether a line is asked for: whether one of its scopes is the asked one, and somebody agreed to one of them.
+func (l EgressLine) matches(q EgressQuery) bool {
+	scope := func(s EgressScope) bool { return q.Scope == "" || string(s.Scope) == q.Scope }
+	granted := func(g EgressGrant) bool { return g.Grantor != nil && g.Grantor.ID == q.Grantor }
+	return slices.ContainsFunc(l.Scopes, func(s EgressScope) bool {
+		return scope(s) && (q.Grantor == "" || slices.ContainsFunc(s.Grants, granted))
+	})
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -175,107 +226,4 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// egressFrames merges the frames of a line by identity, in canonical order (context-reuse §1).
-func egressFrames(usage []UsageLine) []EgressFrame {
-	type total struct {
-		times  int
-		tokens int64
-		seqs   []int64
-	}
-	totals := map[frames.FrameID]*total{}
-	for _, u := range usage {
-		for _, f := range u.Frames {
-			t := totals[f.ID]
-			if t == nil {
-				t = &total{}
-				totals[f.ID] = t
-			}
-			t.times++
-			t.tokens += f.Tokens
-			if len(t.seqs) == 0 || t.seqs[len(t.seqs)-1] != u.Seq {
-				t.seqs = append(t.seqs, u.Seq)
-			}
-		}
-	}
-	list := make([]EgressFrame, 0, len(totals))
-	for id, t := range totals {
-		list = append(list, EgressFrame{FrameID: id, Times: t.times, Tokens: strconv.FormatInt(t.tokens, 10), Seqs: t.seqs})
-	}
-	slices.SortFunc(list, func(a, b EgressFrame) int { return frames.Compare(a.FrameID, b.FrameID) })
-	return list
-}
-
-func egressScopes(usage []UsageLine, grants []Grant) []EgressScope {
-	byScope := map[receipts.EgressScope][]Grant{}
-	for _, g := range grants {
-		byScope[g.Receipt.Scope] = append(byScope[g.Receipt.Scope], g)
-	}
-	scopes := make([]EgressScope, 0, len(byScope))
-	for scope, grants := range byScope {
-		slices.SortFunc(grants, func(a, b Grant) int { return cmp.Compare(a.Seq, b.Seq) })
-		s := EgressScope{Scope: scope, Verdict: Consented, Verdicts: map[Verdict]int{}}
-		for _, u := range usage {
-			v := ScopeVerdict(grants, u.AsOf, u.Seq)
-			s.Verdicts[v]++
-			if severity[v] > severity[s.Verdict] {
-				s.Verdict = v
-			}
-		}
-		for _, g := range grants {
-			s.Grants = append(s.Grants, egressGrant(g))
-			s.Seqs = append(s.Seqs, g.Seq)
-		}
-		scopes = append(scopes, s)
-	}
-	slices.SortFunc(scopes, func(a, b EgressScope) int { return cmp.Compare(a.Scope, b.Scope) })
-	return scopes
-}
-
-func egressGrant(g Grant) EgressGrant {
-	e := EgressGrant{
-		ProviderName: g.Receipt.ProviderName, ProviderVersion: g.Receipt.ProviderVersion,
-		GrantedAt: g.Receipt.GrantedAt, ExpiresAt: g.Receipt.ExpiresAt, RecordedAt: g.RecordedAt, Seq: g.Seq,
-	}
-	if !g.Erased {
-		e.Grantor = &g.Receipt.Grantor
-	}
-	return e
-}
-
-// ScopeVerdict judges the grants of one provider and scope at the instant of an egress that entry seq reports: by what the
-// grants say of themselves, and by when they were recorded, so that a backdated one does not read as consent.
-func ScopeVerdict(grants []Grant, at time.Time, seq int64) Verdict {
-	best := Unconsented
-	for _, g := range grants {
-		if v := grantVerdict(g, at, seq); severity[v] < severity[best] {
-			best = v
-		}
-	}
-	return best
-}
-
-func grantVerdict(g Grant, at time.Time, seq int64) Verdict {
-	granted, ok := frames.ParseRFC3339(g.Receipt.GrantedAt)
-	switch {
-	case !ok:
-		return Unconsented
-	case granted.After(at):
-		return GrantedAfter
-	case !g.Receipt.IsLive(at):
-		return Expired
-	case g.Seq > seq || !recordedBy(g.RecordedAt, at):
-		return RecordedAfter
-	}
-	return Consented
-}
-
-// recordedBy says whether something was recorded by the instant of an egress. Hosts stamp whole seconds and the ledger
-// microseconds: an instant in whole seconds names that second, so what was recorded within it is not held to be late.
-func recordedBy(recorded, at time.Time) bool {
-	if at.Nanosecond() == 0 {
-		return recorded.Before(at.Add(time.Second))
-	}
-	return !recorded.After(at)
 }

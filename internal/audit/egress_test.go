@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +27,10 @@ func grantOf(seq int64, recorded, granted string, expires ...string) Grant {
 	return g
 }
 
+func scopeVerdict(grants []Grant, at time.Time, seq int64) Verdict {
+	return newBook(Consents{Grants: grants}).scope(target{"p", receipts.ThirdPartyModel}, moment{at, seq})
+}
+
 func TestScopeVerdict(t *testing.T) {
 	t.Parallel()
 	const noon = "2026-06-01T12:00:00Z"
@@ -49,12 +54,12 @@ func TestScopeVerdict(t *testing.T) {
 			grantOf(3, "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
 		}, Consented},
 	} {
-		if got := ScopeVerdict(c.grants, at(noon), 7); got != c.want {
+		if got := scopeVerdict(c.grants, at(noon), 7); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 	sharp := grantOf(1, "2026-06-01T12:00:00.5Z", "2026-01-01T00:00:00Z")
-	if got := ScopeVerdict([]Grant{sharp}, at("2026-06-01T12:00:00.4Z"), 7); got != RecordedAfter {
+	if got := scopeVerdict([]Grant{sharp}, at("2026-06-01T12:00:00.4Z"), 7); got != RecordedAfter {
 		t.Errorf("an egress with a fraction names an instant: %s", got)
 	}
 }
@@ -67,12 +72,16 @@ func TestEgressCountsOnce(t *testing.T) {
 	}
 	local := grantOf(2, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")
 	local.Receipt.Scope = receipts.OrgTenant
-	lines := Egress([]UsageLine{
+	answer := Egress(Evidence{Usage: []UsageLine{
 		{Seq: 9, ProviderID: "p", AsOf: at("2026-06-02T00:00:00Z"), FramesServed: 1, Tokens: 7, Frames: []ServedFrame{frame("a", 7)}},
 		{Seq: 5, ProviderID: "p", AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 2, Tokens: 12, Frames: []ServedFrame{frame("b", 5), frame("a", 7)}},
 		{Seq: 6, ProviderID: "idle", AsOf: at("2026-06-01T00:00:00Z")},
 		{Seq: 7, ProviderID: "gone", AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 3, Tokens: 1},
-	}, []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-06-01T12:00:00Z"), local})
+	}, Consents: Consents{Grants: []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-06-01T12:00:00Z"), local}}}, EgressQuery{})
+	lines := answer.Lines
+	if answer.Totals.Reports != 4 || answer.Totals.Tokens != "20" || answer.Totals.FramesServed != "6" {
+		t.Errorf("totals %+v", answer.Totals)
+	}
 	if len(lines) != 3 || lines[0].ProviderID != "gone" || lines[1].ProviderID != "idle" {
 		t.Fatalf("lines %+v", lines)
 	}
@@ -87,10 +96,10 @@ func TestEgressCountsOnce(t *testing.T) {
 		p.Scopes[1].Verdict != Expired || p.Scopes[1].Verdicts[Consented] != 1 || p.Scopes[1].Verdicts[Expired] != 1 {
 		t.Errorf("scopes: %+v", p.Scopes)
 	}
-	if f := lines[1].Flags; len(f) != 2 || f[0] != FlagNoConsent || f[1] != FlagReachUnknown {
+	if f := lines[1].Flags; !slices.Equal(f, []string{FlagUndeclared, FlagNoConsent, FlagReachUnknown}) {
 		t.Errorf("idle's flags %v", f)
 	}
-	if f := lines[0].Flags; len(f) != 2 || f[1] != FlagErased {
+	if f := lines[0].Flags; !slices.Equal(f, []string{FlagUndeclared, FlagNoConsent, FlagErased}) {
 		t.Errorf("gone's flags %v", f)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"ledgerd/frames"
 	"ledgerd/ledger"
+	"ledgerd/receipts/air"
 )
 
 // registry is every kind, in the order in which documents list them.
@@ -56,4 +57,21 @@ func StoredFindings(content []byte) ([]frames.Finding, error) {
 		return nil, fmt.Errorf("reading the stored findings: %w", err)
 	}
 	return r.Findings, nil
+}
+
+// StoredDisclosures reads what the recorded verdict on a receipt bundle does not prove, from the entry's content.
+func StoredDisclosures(content []byte) ([]air.Disclosure, error) {
+	c, err := ledger.ParseContent(content)
+	if err != nil {
+		return nil, err
+	}
+	var r struct {
+		Verdict struct {
+			Disclosures []air.Disclosure `json:"disclosures"`
+		} `json:"verdict"`
+	}
+	if err := json.Unmarshal(c.Receiver, &r); err != nil {
+		return nil, fmt.Errorf("reading the stored disclosures: %w", err)
+	}
+	return r.Verdict.Disclosures, nil
 }
