@@ -20,7 +20,7 @@ type submitted struct {
 
 // recordEach records each line on its own, and answers while others still come.
 func (a *API) recordEach(c *call, x *exchange) (reply, error) {
-	ctx, stop := context.WithCancel(c.ctx())
+	ctx, stop := context.WithCancel(context.WithoutCancel(c.ctx()))
 	s := a.startStream(ctx, c, x, 0)
 	defer s.end(stop)
 	queued := make(chan submitted, window)
@@ -36,7 +36,7 @@ func (a *API) recordEach(c *call, x *exchange) (reply, error) {
 		outcomes := q.wait()
 		q.cancel()
 		if err := results.write(q.chunk.results, outcomes); err != nil {
-			return reply{sent: true}, nil //nolint:nilerr // the client has gone, or no longer reads: there is nobody to tell
+			return reply{sent: true}, nil // the client has gone, or no longer reads: there is nobody to tell
 		}
 		s.recycle(q.chunk)
 	}
@@ -54,9 +54,7 @@ func (w *resultWriter) finish(s *stream) (reply, error) {
 	if err != nil {
 		last = append(last, result{number: line, err: err})
 	}
-	if w.write(last, nil) != nil {
-		return reply{sent: true}, nil // the client has gone
-	}
+	_ = w.write(last, nil) // fails when the client has gone
 	return reply{sent: true}, nil
 }
 
@@ -68,7 +66,7 @@ const (
 
 // recordAll checks every line before any is recorded, and records all in one transaction or none.
 func (a *API) recordAll(c *call, x *exchange) (reply, error) {
-	ctx, stop := context.WithCancel(c.ctx())
+	ctx, stop := context.WithCancel(context.WithoutCancel(c.ctx()))
 	s := a.startStream(ctx, c, x, atomicLines)
 	defer s.end(stop)
 	var g group
@@ -77,9 +75,6 @@ func (a *API) recordAll(c *call, x *exchange) (reply, error) {
 		s.recycle(chunk)
 	}
 	if _, err := s.failure(); err != nil {
-		return reply{}, err
-	}
-	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
 	outcomes := g.record(ctx, a.appender, c.who)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"runtime"
 	"sync"
@@ -24,7 +23,8 @@ type stream struct {
 	running  sync.WaitGroup
 }
 
-// startStream starts reading and checking at most limit lines, unless that is 0. End it.
+// startStream starts reading and checking at most limit lines, unless that is 0. End it. ctx is not the request's, which
+// ends at once when the body can't be read on: the lines before that stand, and may yet be answered.
 func (a *API) startStream(ctx context.Context, c *call, x *exchange, limit int) *stream {
 	s := &stream{exchange: x, lines: newLineReader(ctx, x.body, limit), done: ctx.Done()}
 	checker := &lineChecker{api: a, who: c.who}
@@ -63,13 +63,8 @@ func (s *stream) recycle(c *chunk) {
 }
 
 // failure is what ended the lines before the end of the body, and the number of the line that it cut. Call it when
-// checked has ended.
-func (s *stream) failure() (line int64, err error) {
-	if errors.Is(s.lines.err, errStopped) {
-		return 0, context.Canceled
-	}
-	return s.lines.number + 1, s.lines.err
-}
+// checked has come to its end.
+func (s *stream) failure() (line int64, err error) { return s.lines.number + 1, s.lines.err }
 
 // end stops what still runs and waits for it: a request's body may not be read after its handler.
 func (s *stream) end(stop context.CancelFunc) {

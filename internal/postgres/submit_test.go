@@ -69,12 +69,11 @@ func TestAppendAllIsOneTransaction(t *testing.T) {
 	if got := l.Count(t, "(SELECT DISTINCT xmin, recorded_at FROM ledger.entries) AS transactions"); got != 1 {
 		t.Errorf("recorded in %d transactions", got)
 	}
-	list = list[:0]
-	for i := range n {
-		list = append(list, ledgertest.Consent(t, fmt.Sprintf("k%d", i), "p"))
+	var more []*kinds.Accepted
+	for i := range n + 1 {
+		more = append(more, ledgertest.Consent(t, fmt.Sprintf("k%d", i), "p"))
 	}
-	list = append(list, ledgertest.Consent(t, "one more", "p"))
-	for i, o := range l.Appender.AppendAll(t.Context(), ledgertest.Host, list) {
+	for i, o := range l.Appender.AppendAll(t.Context(), ledgertest.Host, more) {
 		if o.Err != nil || o.Recorded.Seq != int64(i) || o.Recorded.Replayed != (i < n) {
 			t.Fatalf("again, outcome %d: %+v", i, o)
 		}
