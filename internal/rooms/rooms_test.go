@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"receipts":                     {"frames", "internal/strictjson"},
 	"receipts/air":                 {"internal/strictjson"},
 	"metering":                     {"frames", "internal/strictjson"},
+	"assembly":                     {"internal/strictjson"},
 	"internal/strictjson":          {},
 	"internal/kinds":               {"+cores", "internal/strictjson"},
 	"internal/audit":               {"+cores", "internal/kinds", "internal/strictjson"},

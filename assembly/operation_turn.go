@@ -1,0 +1,61 @@
+package assembly
+
+// againstTurn: the operation uses the revision pinned to its turn (C0-R805) and asks nobody but the designated proposer
+// through its exact binding (C0-R800).
+func (in *compactionInput) againstTurn(turn Turn) (f []Finding) {
+	op := &in.operation
+	if turn.Snapshot == nil {
+		return nil
+	}
+	if op.pinnedRevision != turn.Snapshot.revision {
+		f = append(f, Finding{R805, "/operation/pinned_profile_revision_id"})
+	}
+	if turn.Profile == nil {
+		return f
+	}
+	position, rule := turn.Profile.proposer()
+	if op.proposerRule != rule {
+		f = append(f, Finding{R800, "/operation/proposer_rule"})
+	}
+	if rule != "" && op.binding != turn.Snapshot.bindingOf(position) {
+		f = append(f, Finding{R800, "/operation/provider_binding_id"})
+	}
+	return f
+}
+
+// proposer is the designated compaction proposer, if there is one.
+func (p *Profile) proposer() (position int64, rule Word) {
+	for i := range p.positions {
+		if r := &p.positions[i]; r.enabled && r.proposer != "" {
+			return r.position, r.proposer
+		}
+	}
+	return 0, ""
+}
+
+// bindingOf is the binding of a position, "" where it has none.
+func (s *Snapshot) bindingOf(position int64) string {
+	for i := range s.positions {
+		if s.positions[i].position == position {
+			return s.positions[i].id
+		}
+	}
+	return ""
+}
+
+// againstTurn: the recovery names the turn's own snapshot (C0-R900), its bindings (C0-R910) and the results that were
+// accepted (C0-R920).
+func (in *recoveryInput) againstTurn(turn Turn) (f []Finding) {
+	if s := turn.Snapshot; s != nil && in.turn != (snapshotName{s.id, s.computedDigest}) {
+		f = append(f, Finding{R900, "/turn_snapshot_id"})
+	}
+	for i, p := range in.positions {
+		if turn.Snapshot != nil && turn.Snapshot.bindingOf(p.position) != p.binding {
+			f = append(f, Finding{R910, pointer([]any{"/positions", i, "/binding_id"})})
+		}
+		if turn.Accepted != nil && p.acceptedDigest != turn.Accepted[p.position] {
+			f = append(f, Finding{R920, pointer([]any{"/positions", i, "/accepted_result_digest"})})
+		}
+	}
+	return f
+}

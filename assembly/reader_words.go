@@ -1,0 +1,34 @@
+package assembly
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ledgerd/internal/strictjson"
+)
+
+func (r reader) requirement() Word  { return r.wordOf(required, optional) }
+func (r reader) sensitivity() Word  { return r.wordOf(public, private, sensitive) }
+func (r reader) proposerRule() Word { return r.wordOf(proposalRequired, proposalOptional) }
+func (r reader) operation() Word    { return r.wordOf(contribute, proposeCompaction) }
+func (r reader) wordList() []Word   { return list(r, r.word) }
+
+func (r reader) sensitivityList() []Word { return list(r, r.sensitivity) }
+
+func (r reader) pair() (p pair) {
+	r.Object(into("source_class", &p.class, r.token), into("namespace", &p.namespace, r.token))
+	return p
+}
+
+func (r reader) pairs() []pair { return list(r, r.pair) }
+
+// digestOf is the digest over a value that was just read; nothing when reading it failed.
+func (r reader) digestOf(domain string, raw jsontext.Value, without string) string {
+	if r.Failed() {
+		return ""
+	}
+	digest, err := digestJSON(domain, raw, without)
+	if err != nil {
+		r.Fail(strictjson.RuleSyntax, "the value has no canonical form")
+	}
+	return digest
+}
