@@ -15,7 +15,17 @@ import (
 // verifyCmd judges files, offline: no database, no network.
 type verifyCmd struct {
 	ReceiptBundle verifyBundleCmd `cmd:"" name:"receipt-bundle" help:"Verify AI Interaction Receipt bundles; one JSON object per file."`
-	Cases         verifyCasesCmd  `cmd:"" help:"Run a conformance corpus; a line per case and a closing count."`
+
+	UsageReport         verifyArtifactCmd `cmd:"" name:"usage-report" help:"Verify usage reports; one JSON object per file."`
+	ConsentReceipt      verifyArtifactCmd `cmd:"" name:"consent-receipt" help:"Verify consent receipts."`
+	ConsentRevocation   verifyArtifactCmd `cmd:"" name:"consent-revocation" help:"Verify revocations of consent."`
+	ConsentRecord       verifyArtifactCmd `cmd:"" name:"consent-record" help:"Verify older, boolean consents."`
+	ProviderDeclaration verifyArtifactCmd `cmd:"" name:"provider-declaration" help:"Verify declarations of providers."`
+	DataFlow            verifyArtifactCmd `cmd:"" name:"data-flow" help:"Verify what providers declare about where content goes."`
+	FrameVerdict        verifyArtifactCmd `cmd:"" name:"frame-verdict" help:"Verify verdicts on frames."`
+	FrameVerification   verifyArtifactCmd `cmd:"" name:"frame-verification" help:"Verify recorded verifications of held frames, their outcome included."`
+
+	Cases verifyCasesCmd `cmd:"" help:"Run a conformance corpus; a line per case and a closing count."`
 }
 
 type verifyBundleCmd struct {
