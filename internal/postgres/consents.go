@@ -41,26 +41,33 @@ func (s *Store) consentProviders(ctx context.Context, tenant string, q audit.Con
 	return names, unavailable(err)
 }
 
+// The history of consent and declarations of some providers, in order of seq.
+const (
+	ofProviders = recordedOf + ` WHERE p.tenant = $1 AND p.provider_id = ANY($2) AND p.seq < $3 ORDER BY p.seq LIMIT $4`
+
+	grantsSQL = `
+		SELECT p.seq, e.recorded_at, p.provider_id, p.scope, p.provider_name, p.provider_version, p.grantor_kind, p.grantor_id,
+		       p.granted_at_text, p.expires_at_text
+		FROM ledger.consents p` + ofProviders
+	revocationsSQL = `
+		SELECT p.seq, e.recorded_at, p.provider_id, p.scope, p.revoked_by_kind, p.revoked_by_id, p.revoked_at_text, p.reason
+		FROM ledger.consent_revocations p` + ofProviders
+	recordsSQL = `
+		SELECT p.seq, e.recorded_at, p.provider_id, p.granted_scope, p.granted_at_text, p.reads, p.writes, p.egress, p.egress_scopes
+		FROM ledger.consent_records p` + ofProviders
+	declarationsSQL = `
+		SELECT p.seq, e.recorded_at, p.declared_at, p.provider_id, p.provider_name, p.provider_version, p.declared_at_text,
+		       p.reads, p.writes, p.egress, p.egress_scopes
+		FROM ledger.provider_declarations p` + ofProviders
+)
+
 // consents reads all consent of the providers, in order of seq.
 func (s *Store) consents(ctx context.Context, tenant string, providers []string, size int64) (c audit.Consents, err error) {
 	const limit = audit.MaxConsentEvents + 1
 	b := &pgx.Batch{}
-	b.Queue(`
-		SELECT p.seq, e.recorded_at, p.provider_id, p.scope, p.provider_name, p.provider_version, p.grantor_kind, p.grantor_id,
-		       p.granted_at_text, p.expires_at_text
-		FROM ledger.consents p`+recordedOf+`
-		WHERE p.tenant = $1 AND p.provider_id = ANY($2) AND p.seq < $3 ORDER BY p.seq LIMIT $4`, tenant, providers, size, limit,
-	).Query(collect(&c.Grants, scanGrant))
-	b.Queue(`
-		SELECT p.seq, e.recorded_at, p.provider_id, p.scope, p.revoked_by_kind, p.revoked_by_id, p.revoked_at_text, p.reason
-		FROM ledger.consent_revocations p`+recordedOf+`
-		WHERE p.tenant = $1 AND p.provider_id = ANY($2) AND p.seq < $3 ORDER BY p.seq LIMIT $4`, tenant, providers, size, limit,
-	).Query(collect(&c.Revocations, scanRevocation))
-	b.Queue(`
-		SELECT p.seq, e.recorded_at, p.provider_id, p.granted_scope, p.granted_at_text, p.reads, p.writes, p.egress, p.egress_scopes
-		FROM ledger.consent_records p`+recordedOf+`
-		WHERE p.tenant = $1 AND p.provider_id = ANY($2) AND p.seq < $3 ORDER BY p.seq LIMIT $4`, tenant, providers, size, limit,
-	).Query(collect(&c.Records, scanRecord))
+	b.Queue(grantsSQL, tenant, providers, size, limit).Query(collect(&c.Grants, scanGrant))
+	b.Queue(revocationsSQL, tenant, providers, size, limit).Query(collect(&c.Revocations, scanRevocation))
+	b.Queue(recordsSQL, tenant, providers, size, limit).Query(collect(&c.Records, scanRecord))
 	if err := s.pool.SendBatch(ctx, b).Close(); err != nil {
 		return c, unavailable(err)
 	}
@@ -120,11 +127,7 @@ func orErased(personal *string) (value string, erased bool) {
 
 // declarations reads what the providers declared, in order of seq.
 func (s *Store) declarations(ctx context.Context, tenant string, providers []string, size int64) ([]audit.Declaration, error) {
-	rows, err := s.pool.Query(ctx, `
-		SELECT p.seq, e.recorded_at, p.declared_at, p.provider_id, p.provider_name, p.provider_version, p.declared_at_text,
-		       p.reads, p.writes, p.egress, p.egress_scopes
-		FROM ledger.provider_declarations p`+recordedOf+`
-		WHERE p.tenant = $1 AND p.provider_id = ANY($2) AND p.seq < $3 ORDER BY p.seq LIMIT $4`, tenant, providers, size, audit.MaxConsentEvents+1)
+	rows, err := s.pool.Query(ctx, declarationsSQL, tenant, providers, size, audit.MaxConsentEvents+1)
 	if err != nil {
 		return nil, unavailable(err)
 	}

@@ -18,8 +18,8 @@ import (
 
 // VerifyEntries checks entries of a tenant again, as fsck does: each by itself, its own kind's check and the rows derived
 // from it included, since answers are made of these; and as a leaf of the tree that head states, proven from stored tiles.
-// Entries that are not the tenant's, or not there, are left out of the result. Whether an erasure allowed a content to be
-// absent is fsck's to say. kinds.ErrTooMuch beyond audit.MaxVerifiedEntries.
+// Entries that are not the tenant's, or not there, are left out of the result. kinds.ErrTooMuch beyond
+// audit.MaxVerifiedEntries.
 func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, head ledger.Head) (audit.Checked, error) {
 	if len(seqs) > audit.MaxVerifiedEntries {
 		return nil, kinds.ErrTooMuch
@@ -28,9 +28,9 @@ func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, 
 	if err != nil {
 		return nil, err
 	}
-	check := audit.EntryCheck{Origin: head.Origin, Erased: map[int64]bool{}}
-	for _, e := range entries {
-		check.Erased[e.Seq] = e.Content == nil && e.ContentSalt == nil
+	check := audit.EntryCheck{Origin: head.Origin}
+	if check.Erased, err = s.erasedAmong(ctx, seqs); err != nil {
+		return nil, err
 	}
 	result, derived := audit.Checked{}, map[int64]audit.Derived{}
 	for _, e := range entries {
@@ -54,6 +54,18 @@ func (s *Store) storedEntries(ctx context.Context, tenant string, seqs []int64) 
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[audit.StoredEntry])
 	return list, unavailable(err)
+}
+
+// erasedAmong says of which entries an erasure destroyed the content.
+func (s *Store) erasedAmong(ctx context.Context, seqs []int64) (map[int64]bool, error) {
+	rows, err := s.pool.Query(ctx, `SELECT seq FROM ledger.erased WHERE seq = ANY($1)`, seqs)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	erased := map[int64]bool{}
+	var seq int64
+	_, err = pgx.ForEachRow(rows, []any{&seq}, func() error { erased[seq] = true; return nil })
+	return erased, unavailable(err)
 }
 
 // verifyRows compares the projection rows with those that the contents give.

@@ -1,0 +1,113 @@
+package postgres_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+// The cost of a question grows with its answer: no plan goes through a table that grows with the ledger.
+func TestQuestionsScanNoTable(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	v := ledgertest.Volume{Reports: 10_000, Rows: 4, Providers: 200, Customers: 50, Consents: 2_000, From: from, Over: 300 * 24 * time.Hour}
+	l.FillVolume(t, v)
+	conn := connect(t, l.ServiceURL)
+	plan := func(sql string, args ...any) string {
+		t.Helper()
+		rows, err := conn.Query(t.Context(), "EXPLAIN "+sql, append([]any{pgx.QueryExecModeExec}, args...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(lines, "\n")
+	}
+	month := from.Add(30 * 24 * time.Hour)
+	size := int64(v.Reports + v.Consents + v.Providers)
+	limit := audit.MaxEgressLines + 1
+	some := []string{"provider-1", "provider-2", "provider-3"}
+	sql := postgres.QuestionSQL
+	for name, got := range map[string]string{
+		"a customer's month": plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "customer-7", "", "", limit),
+		"a provider's month": plan(sql.Usage, ledgertest.Tenant, from, month, size, "provider-7", "", "", "", limit),
+		"a frame's month":    plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "", "page/7", "", limit),
+		"everybody's hour":   plan(sql.Usage, ledgertest.Tenant, from, from.Add(time.Hour), size, "", "", "", "", limit),
+		"grants":             plan(sql.Grants, ledgertest.Tenant, some, size, limit),
+		"revocations":        plan(sql.Revocations, ledgertest.Tenant, some, size, limit),
+		"boolean consents":   plan(sql.Records, ledgertest.Tenant, some, size, limit),
+		"declarations":       plan(sql.Declarations, ledgertest.Tenant, some, size, limit),
+	} {
+		for _, table := range []string{"entries", "usage_lines"} {
+			if strings.Contains(got, "Seq Scan on "+table) {
+				t.Errorf("%s scans %s:\n%s", name, table, got)
+			}
+		}
+		if !strings.Contains(got, "entries_pkey") {
+			t.Errorf("%s does not look entries up by seq:\n%s", name, got)
+		}
+	}
+	if got := plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "customer-7", "", "", limit); !strings.Contains(got, "usage_lines_by_customer") {
+		t.Errorf("a customer's month is not found by its index:\n%s", got)
+	}
+}
+
+// An answer's entries verify, and whatever a superuser changes behind it is named: the entry, its content, the row that the
+// answer was made of, its leaf in the tree.
+func TestVerifyEntriesNamesWhatWasChanged(t *testing.T) {
+	t.Parallel()
+	l := newTampered(t)
+	seqs := make([]int64, tamperedSize)
+	for i := range seqs {
+		seqs[i] = int64(i)
+	}
+	verify := func() audit.Checked {
+		t.Helper()
+		head, err := l.Store.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked, err := l.Store.VerifyEntries(t.Context(), ledgertest.Tenant, seqs, head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return checked
+	}
+	checked := verify()
+	for _, seq := range seqs {
+		if !checked.Verifies(seq) {
+			t.Fatalf("untouched, entry %d: %v", seq, checked[seq])
+		}
+	}
+	first := func(kind *kinds.Kind) (seq int64) {
+		t.Helper()
+		if err := l.admin.QueryRow(t.Context(), `SELECT min(seq) FROM ledger.entries WHERE kind = $1 AND tenant = $2`, kind.Name, ledgertest.Tenant).Scan(&seq); err != nil {
+			t.Fatal(err)
+		}
+		return seq
+	}
+	usage, consent, revoked, declared := first(&kinds.UsageReport), first(&kinds.ConsentReceipt), first(&kinds.ConsentRevocation), first(&kinds.ProviderDeclaration)
+	l.exec(t, `UPDATE ledger.usage_lines SET tokens = tokens + 1 WHERE seq = $1`, usage)
+	l.exec(t, `DELETE FROM ledger.consent_revocations WHERE seq = $1`, revoked)
+	l.exec(t, `UPDATE ledger.contents SET content = content || '\x20' WHERE seq = $1`, consent)
+	l.exec(t, `DELETE FROM ledger.entries WHERE seq = $1`, declared)
+	checked = verify()
+	for seq, want := range map[int64]audit.FaultCode{usage: audit.FaultProjection, revoked: audit.FaultProjection, consent: audit.FaultContent} {
+		if f := checked[seq]; len(f) == 0 || f[0].Code != want {
+			t.Errorf("entry %d: %v, want %s", seq, f, want)
+		}
+	}
+	if _, found := checked[declared]; found || checked.Verifies(declared) {
+		t.Error("a missing entry verifies")
+	}
+}
