@@ -105,3 +105,22 @@ func TestVerificationIsClosed(t *testing.T) {
 		t.Errorf("an unknown member of a message is refused: %v", err)
 	}
 }
+
+// Whatever can be read can be judged, and a claim that is made from the partition itself is accepted.
+func FuzzVerification(f *testing.F) {
+	for _, doc := range []string{verification, dropped("gone"), strings.Replace(verification, answered, "null", 1), `{}`} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		v, err := ParseVerification(src)
+		if err != nil {
+			return
+		}
+		v.Findings()
+		v.Outcome = v.Partition()
+		var refused *VerificationError
+		if errors.As(v.Check(), &refused) && strings.HasPrefix(refused.Pointer, "/outcome") {
+			t.Errorf("the partition itself is refused: %v", refused)
+		}
+	})
+}

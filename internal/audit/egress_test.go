@@ -53,6 +53,9 @@ func TestScopeVerdict(t *testing.T) {
 			grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"), grantOf(2, "2026-07-01T00:00:00Z", "2026-07-01T00:00:00Z"),
 			grantOf(3, "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
 		}, Consented},
+		{"of several that lapsed the last decides", []Grant{
+			grantOf(1, "2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z"), grantOf(2, "2026-07-01T00:00:00Z", "2026-07-01T00:00:00Z"),
+		}, Expired},
 	} {
 		if got := scopeVerdict(c.grants, at(noon), 7); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -61,6 +64,26 @@ func TestScopeVerdict(t *testing.T) {
 	sharp := grantOf(1, "2026-06-01T12:00:00.5Z", "2026-01-01T00:00:00Z")
 	if got := scopeVerdict([]Grant{sharp}, at("2026-06-01T12:00:00.4Z"), 7); got != RecordedAfter {
 		t.Errorf("an egress with a fraction names an instant: %s", got)
+	}
+}
+
+// A grant that lapsed long ago does not hide that the one after it was taken back.
+func TestScopeVerdictOfARevokedSecondGrant(t *testing.T) {
+	t.Parallel()
+	b := newBook(Consents{
+		Grants: []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"), grantOf(3, "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z")},
+		Revocations: []Revocation{{Seq: 5, RecordedAt: at("2026-05-01T00:00:00Z"), Erased: true, Event: receipts.Revocation{
+			ProviderID: "p", Scope: receipts.ThirdPartyModel, RevokedBy: receipts.Grantor{Kind: receipts.Human}, RevokedAt: "2026-05-01T00:00:00Z",
+		}}},
+	})
+	where := target{"p", receipts.ThirdPartyModel}
+	for instant, want := range map[string]Verdict{"2026-04-01T00:00:00Z": Consented, "2026-05-01T00:00:00Z": Revoked, "2026-02-15T00:00:00Z": Expired} {
+		if got := b.scope(where, moment{at(instant), 9}); got != want {
+			t.Errorf("%s: %s, want %s", instant, got, want)
+		}
+	}
+	if !b.lateRevocation(where, moment{at("2026-05-01T00:00:00Z"), 4}) || b.lateRevocation(where, moment{at("2026-05-01T00:00:01Z"), 6}) {
+		t.Error("whether the revocation was known by then is judged wrongly")
 	}
 }
 

@@ -129,20 +129,10 @@ func (b *book) addRevocation(r Revocation) {
 }
 
 // scope judges the grants of one provider and scope at a moment: by what they say of themselves, and by when they were
-// recorded, so that a backdated one does not read as consent. The best of several counts.
+// recorded, so that a backdated one does not read as consent. Of several in force any that was known by then will do; when
+// none was in force, the one that began last decides, as it does for receipts.StateAt.
 func (b *book) scope(t target, m moment) Verdict {
-	best := Unconsented
-	for s := range b.store.Standings(t.provider, t.scope, m.at) {
-		best = better(best, b.grantVerdict(s, m))
-		if best == Consented {
-			break
-		}
-	}
-	return best
-}
-
-func (b *book) grantVerdict(s receipts.Standing, m moment) Verdict {
-	switch s.State {
+	switch b.store.StateAt(t.provider, t.scope, m.at).State {
 	case receipts.NotYetGranted:
 		return GrantedAfter
 	case receipts.Revoked:
@@ -150,8 +140,10 @@ func (b *book) grantVerdict(s receipts.Standing, m moment) Verdict {
 	case receipts.Expired:
 		return Expired
 	case receipts.Live:
-		if g := b.Grants[s.Index]; m.knew(g.Seq, g.RecordedAt) {
-			return Consented
+		for s := range b.store.Standings(t.provider, t.scope, m.at) {
+			if g := b.Grants[s.Index]; s.State == receipts.Live && m.knew(g.Seq, g.RecordedAt) {
+				return Consented
+			}
 		}
 		return RecordedAfter
 	}
