@@ -33,7 +33,15 @@ func newMetrics(r *prometheus.Registry, q appender) metrics {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ledgerd_append_queue_entries", Help: "Entries that wait for the append transaction.",
 	}, func() float64 { return float64(q.Depth()) })
-	r.MustRegister(m.requests, m.seconds, m.findings, queue)
+	readOnly := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ledgerd_log_read_only", Help: "1 while the log refuses to sign, until an operator has looked.",
+	}, func() float64 {
+		if q.Refusal() != nil {
+			return 1
+		}
+		return 0
+	})
+	r.MustRegister(m.requests, m.seconds, m.findings, queue, readOnly)
 	return m
 }
 

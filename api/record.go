@@ -27,6 +27,8 @@ type appender interface {
 	// AppendAll appends all in one transaction or none. It empties the list on the way.
 	AppendAll(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) []kinds.Outcome
 	Depth() int
+	// Refusal is why nothing can be appended until an operator has looked, nil while all is well.
+	Refusal() error
 }
 
 // policyReader reads the tenant's newest trust policy, nil when it never set one.

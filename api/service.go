@@ -20,7 +20,7 @@ func (a *API) serviceRoutes() []*Route {
 		{Method: "GET", Path: "/healthz", Name: "healthz", Summary: "Is the process alive?", Public: true, Replies: health, handle: a.healthz},
 		{
 			Method: "GET", Path: "/readyz", Name: "readyz", Summary: "Can it record and answer now?", Public: true, Replies: health,
-			Doc: "Public for load balancers; it says nothing but yes or no.", Problems: []string{"unavailable"}, handle: a.readyz,
+			Doc: "Public for load balancers; it says nothing but yes or no.", Problems: []string{"unavailable", "log-read-only"}, handle: a.readyz,
 		},
 		{
 			Method: "GET", Path: "/metrics", Name: "metrics", Summary: "Metrics in the Prometheus text format",
@@ -40,13 +40,16 @@ func (a *API) healthz(*call) (reply, error) {
 	return reply{status: 200, body: HealthBody{Status: "ok"}}, nil
 }
 
-// readyz is yes when the store answers and the log was made.
+// readyz is yes when the store answers, and the log was made and may be signed on.
 func (a *API) readyz(c *call) (reply, error) {
 	if err := a.store.Ping(c.ctx()); err != nil {
 		return reply{}, err
 	}
 	if _, err := a.store.Head(c.ctx()); err != nil {
 		return reply{}, kinds.ErrUnavailable
+	}
+	if err := a.appender.Refusal(); err != nil {
+		return reply{}, err
 	}
 	return reply{status: 200, body: HealthBody{Status: "ready"}}, nil
 }

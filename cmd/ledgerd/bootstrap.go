@@ -132,11 +132,11 @@ func (c *bootstrapCmd) Run(p *process) error {
 	}
 	conn := connectionFile{URL: c.URL, Tokens: tokens, PostgresURL: c.DatabaseURL, MigrateURL: c.MigrateURL, LogKeys: old.LogKeys}
 	if c.SigningKeyFile != "" {
-		_, vkey, err := keptKey(c.SigningKeyFile, c.Origin)
+		keys, err := keptKey(c.SigningKeyFile, c.Origin)
 		if err != nil {
 			return err
 		}
-		conn.LogKeys = []string{vkey}
+		conn.LogKeys = []string{keys.VerifierKey}
 	}
 	if err := writeConnection(c.DataDir, conn); err != nil {
 		return err

@@ -28,6 +28,7 @@ const (
 	devDatabase = "ledger"
 	devTenant   = "dev"
 	signingName = "signing.key"
+	keptName    = "checkpoint"
 	ownerName   = "owner.password"
 	serviceName = "service.password"
 )
@@ -77,7 +78,7 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) error {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(p.ctx, serverOptions{Log: c.logger(p.stderr), DatabaseURL: conn.PostgresURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen})
+	s, err := newServer(p.ctx, serverOptions{Log: c.logger(p.stderr), DatabaseURL: conn.PostgresURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen, CheckpointFile: filepath.Join(dir, keptName)})
 	if err != nil {
 		return err
 	}
@@ -131,8 +132,8 @@ func (c *devCmd) prepare(ctx context.Context, dir string, pg *devstack.Postgres)
 	if err := migrateUp(ctx, conn.MigrateURL); err != nil {
 		return conn, postgres.Keys{}, err
 	}
-	keys, vkey, err := keptKey(filepath.Join(dir, signingName), c.Origin)
-	conn.LogKeys = []string{vkey}
+	keys, err := keptKey(filepath.Join(dir, signingName), c.Origin)
+	conn.LogKeys = []string{keys.VerifierKey}
 	return conn, keys, err
 }
 

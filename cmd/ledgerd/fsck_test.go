@@ -20,7 +20,7 @@ import (
 // fsckArgs are the arguments for a check of the ledger.
 func fsckArgs(t *testing.T, l *ledgertest.Ledger, more ...string) []string {
 	t.Helper()
-	vkey, err := verifierKey(l.SignerKey)
+	vkey, err := ledger.VerifierKey(l.SignerKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestFsckSinceFile(t *testing.T) {
 func TestFsckFromDataDir(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.New(t)
-	vkey, err := verifierKey(l.SignerKey)
+	vkey, err := ledger.VerifierKey(l.SignerKey)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"crypto/ed25519"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"ledgerd/internal/postgres"
+	"ledgerd/ledger"
 )
 
 type keyCmd struct {
@@ -49,7 +48,7 @@ func (c *keyShowCmd) Run(p *process) error {
 	if err != nil {
 		return fmt.Errorf("reading the signing key: %w", err)
 	}
-	vkey, err := verifierKey(strings.TrimSpace(string(raw)))
+	vkey, err := ledger.VerifierKey(strings.TrimSpace(string(raw)))
 	if err != nil {
 		return err
 	}
@@ -72,8 +71,8 @@ func newSigningKey(origin string) (skey, vkey string, err error) {
 	return skey, vkey, nil
 }
 
-// keptKey reads a log's signing key, or makes it on the first run, and gives its verifier key too.
-func keptKey(path, origin string) (postgres.Keys, string, error) {
+// keptKey reads a log's signing key, or makes it on the first run.
+func keptKey(path, origin string) (postgres.Keys, error) {
 	if origin == "" {
 		origin = defaultOrigin()
 	}
@@ -82,14 +81,9 @@ func keptKey(path, origin string) (postgres.Keys, string, error) {
 		return skey, err
 	})
 	if err != nil {
-		return postgres.Keys{}, "", err
+		return postgres.Keys{}, err
 	}
-	keys, err := parseKeys(skey)
-	if err != nil {
-		return postgres.Keys{}, "", err
-	}
-	vkey, err := verifierKey(skey)
-	return keys, vkey, err
+	return parseKeys(skey)
 }
 
 // keptSecret reads a secret file, or makes it on the first run. It is complete before it has its name, so a crash leaves
@@ -107,25 +101,6 @@ func keptSecret(path string, fresh func() (string, error)) (string, error) {
 		return "", err
 	}
 	return secret, replaceFile(path, []byte(secret+"\n"))
-}
-
-// verifierKey is the public half of a note signer key, "PRIVATE+KEY+<name>+<hash>+<base64 of algorithm and seed>".
-func verifierKey(signerKey string) (string, error) {
-	malformed := errors.New("the signing key is malformed (its text is not shown)")
-	rest, ok := strings.CutPrefix(signerKey, "PRIVATE+KEY+")
-	parts := strings.SplitN(rest, "+", 3)
-	if !ok || len(parts) != 3 {
-		return "", malformed
-	}
-	key, err := base64.StdEncoding.DecodeString(parts[2])
-	if err != nil || len(key) != 1+ed25519.SeedSize || key[0] != 1 {
-		return "", malformed
-	}
-	public, ok := ed25519.NewKeyFromSeed(key[1:]).Public().(ed25519.PublicKey)
-	if !ok {
-		return "", malformed
-	}
-	return note.NewEd25519VerifierKey(parts[0], public)
 }
 
 // writeNew writes a secret file that must not exist, readable by its owner only.

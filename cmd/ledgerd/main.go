@@ -21,6 +21,7 @@ type cli struct {
 	Migrate     migrateCmd     `cmd:"" help:"Change the database schema, as its owner."`
 	Bootstrap   bootstrapCmd   `cmd:"" help:"Make roles, database, schema, tenant and first tokens on an empty server, as superuser."`
 	Key         keyCmd         `cmd:"" help:"Make a signing key for a log."`
+	Incarnation incarnationCmd `cmd:"" help:"Open a new log after a restore."`
 	Token       tokenCmd       `cmd:"" help:"Make, list and revoke bearer tokens of your tenant, over the API."`
 	Fsck        fsckCmd        `cmd:"" help:"Derive the whole log again from what is stored, and report every fault."`
 	Verify      verifyCmd      `cmd:"" help:"Judge files offline: receipt bundles, conformance corpora."`

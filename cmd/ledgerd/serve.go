@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"ledgerd/internal/postgres"
+	"ledgerd/ledger"
 )
 
 // logFlags say what is logged, and how.
@@ -39,6 +40,7 @@ type serveCmd struct {
 	DatabaseURL    string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role (ledger_svc). An owner or superuser is refused."`
 	SigningKey     string `env:"LEDGERD_SIGNING_KEY" placeholder:"KEY" help:"The log's signing key, as made by 'ledgerd key new'. Prefer the file."`
 	SigningKeyFile string `env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File that holds the log's signing key."`
+	CheckpointFile string `required:"" env:"LEDGERD_CHECKPOINT_FILE" placeholder:"FILE" type:"path" help:"File outside the database that keeps the newest signed checkpoint, so that a database restored from an older backup is noticed. Give each process its own, on a disk that is not restored with the database."`
 }
 
 func (c *serveCmd) Run(p *process) error {
@@ -48,7 +50,7 @@ func (c *serveCmd) Run(p *process) error {
 	}
 	log := c.logger(p.stderr)
 	s, err := newServer(p.ctx, serverOptions{
-		Log: log, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen,
+		Log: log, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen, CheckpointFile: c.CheckpointFile,
 	})
 	if err != nil {
 		return err
@@ -77,18 +79,16 @@ func readKeys(text, file string) (postgres.Keys, error) {
 }
 
 // parseKeys derives the verifier from the signer, so that the two can't differ.
-func parseKeys(signerKey string) (postgres.Keys, error) {
-	signer, err := note.NewSigner(signerKey)
-	if err != nil {
-		return postgres.Keys{}, errors.New("the signing key is malformed (its text is not shown); `ledgerd key new` makes one")
+func parseKeys(signerKey string) (keys postgres.Keys, err error) {
+	malformed := errors.New("the signing key is malformed (its text is not shown); `ledgerd key new` makes one")
+	if keys.Signer, err = note.NewSigner(signerKey); err != nil {
+		return postgres.Keys{}, malformed
 	}
-	vkey, err := verifierKey(signerKey)
-	if err != nil {
-		return postgres.Keys{}, err
+	if keys.VerifierKey, err = ledger.VerifierKey(signerKey); err != nil {
+		return postgres.Keys{}, malformed
 	}
-	verifier, err := note.NewVerifier(vkey)
-	if err != nil {
-		return postgres.Keys{}, fmt.Errorf("deriving the verifier key: %w", err)
+	if keys.Verifier, err = note.NewVerifier(keys.VerifierKey); err != nil {
+		return postgres.Keys{}, malformed
 	}
-	return postgres.Keys{Signer: signer, Verifier: verifier}, nil
+	return keys, nil
 }

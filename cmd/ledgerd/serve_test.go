@@ -55,7 +55,7 @@ func TestServeRefusesBadSettings(t *testing.T) {
 		"another log's key": {[]string{"--database-url", l.ServiceURL, "--signing-key-file", other}, "origin"},
 		"taken address":     {[]string{"--database-url", l.ServiceURL, "--signing-key-file", key, "--listen", "256.0.0.1:1"}, "listening"},
 	} {
-		code, _, stderr := command(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0"}, c.args...)...)
+		code, _, stderr := command(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0", "--checkpoint-file", filepath.Join(t.TempDir(), "kept")}, c.args...)...)
 		if code == 0 || !strings.Contains(stderr, c.says) || strings.Contains(stderr, "secretsecret") {
 			t.Errorf("%s: exit %d, %q", name, code, stderr)
 		}
@@ -115,7 +115,7 @@ func startServe(t *testing.T, conn connectionFile, key string) (url string, stop
 	reader, writer := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--database-url", conn.PostgresURL, "--signing-key-file", key, "--log-format", "json"}, nil, io.Discard, writer)
+		done <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--database-url", conn.PostgresURL, "--signing-key-file", key, "--checkpoint-file", key + ".checkpoint", "--log-format", "json"}, nil, io.Discard, writer)
 		writer.Close()
 	}()
 	t.Cleanup(cancel)
@@ -165,7 +165,7 @@ func get(t *testing.T, url, token string) int {
 func TestHelpListsEverySetting(t *testing.T) {
 	t.Parallel()
 	for command, settings := range map[string][]string{
-		"serve":     {"LEDGERD_LISTEN", "LEDGERD_DATABASE_URL", "LEDGERD_SIGNING_KEY_FILE", "LEDGERD_PRIVATE_LISTEN", "LEDGERD_LOG_LEVEL"},
+		"serve":     {"LEDGERD_LISTEN", "LEDGERD_DATABASE_URL", "LEDGERD_SIGNING_KEY_FILE", "LEDGERD_CHECKPOINT_FILE", "LEDGERD_PRIVATE_LISTEN", "LEDGERD_LOG_LEVEL"},
 		"dev":       {"LEDGERD_LISTEN", "LEDGERD_DATA_DIR", "LEDGERD_ORIGIN"},
 		"migrate":   {"LEDGERD_MIGRATE_URL", "status", "down"},
 		"bootstrap": {"LEDGERD_ADMIN_URL", "LEDGERD_TENANT"},

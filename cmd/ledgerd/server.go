@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ledgerd/api"
+	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres"
 	"ledgerd/web"
 )
@@ -40,6 +41,7 @@ type server struct {
 	private  net.Listener // nil for none
 	handler  http.Handler
 	metrics  *prometheus.Registry
+	kept     *checkpointFile
 }
 
 // serverOptions are what a server is made of.
@@ -49,6 +51,8 @@ type serverOptions struct {
 	Keys        postgres.Keys
 	Listen      string
 	Private     string // "" for no private listener
+
+	CheckpointFile string
 }
 
 // newServer connects, checks, listens and starts the append path. What it starts ends with run.
@@ -65,7 +69,8 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	if err := s.store.CheckSchema(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := s.store.MakeLog(ctx, o.Keys, time.Now()); err != nil {
+	appending, err := s.openLog(ctx, o)
+	if err != nil {
 		return nil, err
 	}
 	if s.public, err = listen(ctx, o.Listen); err != nil {
@@ -76,16 +81,33 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 			return nil, err
 		}
 	}
-	s.appender = postgres.StartAppender(postgres.AppenderOptions{Store: s.store, Keys: o.Keys, Log: o.Log, Now: time.Now})
+	s.appender = postgres.StartAppender(appending)
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := api.New(api.Options{
-		Store: s.store, Appender: s.appender, Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
+		Store: s.store, Appender: s.appender, VerifierKeys: []string{o.Keys.VerifierKey}, Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.handler = a.Handler()
 	return s, nil
+}
+
+// openLog compares the log with the checkpoint that was kept outside the database. A log that must not be signed on is
+// still served: reading it is how an operator finds out what happened.
+func (s *server) openLog(ctx context.Context, o serverOptions) (postgres.AppenderOptions, error) {
+	s.kept = newCheckpointFile(o.CheckpointFile, o.Log)
+	a := postgres.AppenderOptions{Store: s.store, Keys: o.Keys, Log: o.Log, Now: time.Now, Publish: s.kept.publish}
+	note, err := s.kept.read()
+	if err != nil {
+		return a, err
+	}
+	a.Known, err = s.store.OpenLog(ctx, o.Keys, note, time.Now)
+	if errors.Is(err, kinds.ErrReadOnly) {
+		o.Log.Error("THE LOG IS READ-ONLY: nothing is recorded until an operator has looked. After a restore from a backup: ledgerd incarnation open", "error", err)
+		a.Refuse, err = err, nil
+	}
+	return a, err
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
@@ -110,6 +132,8 @@ func (s *server) PrivateURL() string {
 // run serves until ctx ends, then stops taking requests, answers those it has, commits what is queued and closes. It also
 // ends when the listener fails.
 func (s *server) run(ctx context.Context) error {
+	stopKeeping := s.startKeeping(ctx)
+	defer stopKeeping() // after close: what is committed while draining is kept too
 	defer s.close()
 	group, ctx := errgroup.WithContext(ctx)
 	s.serve(ctx, group, s.public, s.handler)
@@ -117,6 +141,20 @@ func (s *server) run(ctx context.Context) error {
 		s.serve(ctx, group, s.private, s.privateHandler())
 	}
 	return group.Wait()
+}
+
+// startKeeping writes committed checkpoints to their file until the function that it returns is called.
+func (s *server) startKeeping(ctx context.Context) (stop func()) {
+	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		s.kept.run(keeping)
+	}()
+	return func() {
+		cancel()
+		<-kept
+	}
 }
 
 // serve runs one listener in the group, and its orderly end.

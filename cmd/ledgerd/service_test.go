@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -58,30 +60,45 @@ func freeAddress(tb testing.TB) string {
 // start runs the binary and returns when it is ready.
 func (s *realService) start(tb testing.TB) {
 	tb.Helper()
+	s.launch(tb)
+	s.waitReady(tb)
+}
+
+// launch runs the binary.
+func (s *realService) launch(tb testing.TB) {
+	tb.Helper()
 	path, err := binary()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.cmd = exec.Command(path, "serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--log-level", "error")
+	s.cmd = exec.Command(path, "serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--log-level", "error") //nolint:noctx // it is ended by kill and stop, as a crash or an operator would
 	s.cmd.Env = append(os.Environ(), "LEDGERD_DATABASE_URL="+s.PostgresURL, "LEDGERD_SIGNING_KEY_FILE="+s.key, "LEDGERD_CHECKPOINT_FILE="+s.checkpoint)
 	s.cmd.Stderr = tb.Output()
 	if err := s.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	s.waitReady(tb)
 }
 
-// waitReady polls /readyz, for 30 seconds at most.
+// waitReady polls /readyz until it says yes.
 func (s *realService) waitReady(tb testing.TB) {
+	tb.Helper()
+	s.waitFor(tb, http.StatusOK)
+}
+
+// waitAnswering polls /readyz until it says anything.
+func (s *realService) waitAnswering(tb testing.TB) {
+	tb.Helper()
+	s.waitFor(tb, http.StatusOK, http.StatusServiceUnavailable)
+}
+
+// waitFor polls /readyz for one of the statuses, for 30 seconds at most.
+func (s *realService) waitFor(tb testing.TB, statuses ...int) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
 	defer cancel()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
-	for {
-		if s.ready(ctx) {
-			return
-		}
+	for !slices.Contains(statuses, s.readyStatus(ctx)) {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
@@ -90,24 +107,35 @@ func (s *realService) waitReady(tb testing.TB) {
 	}
 }
 
-func (s *realService) ready(ctx context.Context) bool {
+func (s *realService) readyStatus(ctx context.Context) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/readyz", nil)
 	if err != nil {
-		return false
+		return 0
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return false
+		return 0
 	}
 	defer res.Body.Close()
-	return res.StatusCode == http.StatusOK
+	return res.StatusCode
 }
 
 // kill ends the process at once, as a crash would.
 func (s *realService) kill(tb testing.TB) {
 	tb.Helper()
-	if err := s.cmd.Process.Kill(); err != nil {
+	s.end(tb, os.Kill)
+}
+
+// stop ends the process in order, as an operator would.
+func (s *realService) stop(tb testing.TB) {
+	tb.Helper()
+	s.end(tb, syscall.SIGTERM)
+}
+
+func (s *realService) end(tb testing.TB, sig os.Signal) {
+	tb.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
 		tb.Error(err)
 	}
-	s.cmd.Wait() //nolint:errcheck // it was killed, and says so
+	s.cmd.Wait() //nolint:errcheck // it was signalled, and its status says so
 }

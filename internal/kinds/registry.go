@@ -13,7 +13,7 @@ import (
 // registry is every kind, in the order in which documents list them.
 var registry = [...]*Kind{
 	&UsageReport, &ConsentReceipt, &ConsentRevocation, &ConsentRecord, &ProviderDeclaration, &FrameVerification, &ReceiptBundle,
-	&TrustPolicyKind, &Erasure,
+	&TrustPolicyKind, &Erasure, &Incarnation,
 }
 
 // All lists the kinds. The slice is the caller's.

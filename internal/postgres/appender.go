@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,13 +20,14 @@ import (
 // for more, and commits it as one batch. It owns one connection. Several appenders, in one process or many, may work on
 // one database; the head row fences them.
 type Appender struct {
-	store *Store
-	keys  Keys
-	log   *slog.Logger
-	now   func() time.Time
-	queue *queue
-	stop  context.CancelFunc
-	ended chan struct{}
+	store   *Store
+	keys    Keys
+	log     *slog.Logger
+	now     Clock
+	publish func([]byte)
+	queue   *queue
+	stop    context.CancelFunc
+	ended   chan struct{}
 
 	secrets sync.Map // tenant → its key secret; a tenant's never changes
 
@@ -33,23 +35,39 @@ type Appender struct {
 	conn     *pgx.Conn
 	targets  map[string]*copyBuffer
 	frontier ledger.Frontier
-	root     tlog.Hash // of frontier
-	loaded   bool      // frontier and root were read from the database
-	stored   time.Time // when a checkpoint was last kept in ledger.checkpoints
+	root     tlog.Hash         // of frontier
+	loaded   bool              // frontier and root were read from the database
+	stored   time.Time         // when a checkpoint was last kept in ledger.checkpoints
+	promised ledger.Checkpoint // the newest that is known to be signed; the log must never be less
+
+	refusal atomic.Pointer[error] // why nothing is signed, nil while all is well
 }
+
+// Clock is the server's clock.
+type Clock func() time.Time
 
 // AppenderOptions are an Appender's parts.
 type AppenderOptions struct {
 	Store *Store
 	Keys  Keys
 	Log   *slog.Logger
-	Now   func() time.Time // the server's clock
+	Now   Clock
+
+	Known   ledger.Checkpoint // signed before; the log must continue it. Zero for nothing
+	Refuse  error             // not nil: the log must not be signed on, and every append is answered with this
+	Publish func(note []byte) // told each committed checkpoint; it must not wait. Nil tells nobody
 }
 
 // StartAppender starts the loop. Close ends it.
 func StartAppender(o AppenderOptions) *Appender {
 	ctx, stop := context.WithCancel(context.Background())
-	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), stop: stop, ended: make(chan struct{})}
+	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), stop: stop, ended: make(chan struct{}), promised: o.Known, publish: o.Publish}
+	if a.publish == nil {
+		a.publish = func([]byte) {}
+	}
+	if o.Refuse != nil {
+		a.refusal.Store(&o.Refuse)
+	}
 	go a.loop(ctx)
 	return a
 }
@@ -68,6 +86,14 @@ func (a *Appender) Close(ctx context.Context) error {
 
 // Depth is the number of requests that wait in the queue.
 func (a *Appender) Depth() int { return a.queue.len() }
+
+// Refusal is why nothing is signed, nil while appends are possible.
+func (a *Appender) Refusal() error {
+	if err := a.refusal.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // batchTimeout bounds one attempt at one batch, waiting for the head included.
 const batchTimeout = 15 * time.Second
@@ -121,6 +147,9 @@ func (a *Appender) record(ctx context.Context, batch []*pending) {
 		}
 	default:
 		a.log.Error("append: failed", "entries", len(batch), "error", err)
+		if errors.Is(err, kinds.ErrReadOnly) {
+			a.refusal.Store(&err) // until an operator has looked and starts the process again
+		}
 		for _, p := range batch {
 			p.fail(err)
 		}

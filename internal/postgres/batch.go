@@ -32,6 +32,9 @@ func (a *Appender) commit(ctx context.Context, batch []*pending) error {
 	if err != nil {
 		return err
 	}
+	if locked.newest != locked.head.Incarnation {
+		return fmt.Errorf("%w: a new incarnation was opened", kinds.ErrReadOnly)
+	}
 	if err := a.follow(ctx, locked.head); err != nil {
 		return err
 	}
@@ -57,6 +60,8 @@ func (a *Appender) commit(ctx context.Context, batch []*pending) error {
 	if next.kept {
 		a.stored = next.head.RecordedAt
 	}
+	a.promised = ledger.Checkpoint{Origin: next.head.Origin, Size: next.head.Size, Root: next.head.Root}
+	a.publish([]byte(next.head.Checkpoint))
 	plan.answer()
 	return nil
 }
@@ -64,6 +69,7 @@ func (a *Appender) commit(ctx context.Context, batch []*pending) error {
 // locked is what step 1 learned under the head's lock.
 type locked struct {
 	head   ledger.Head
+	newest int                // incarnation
 	keys   map[[16]byte]int64 // known keys of the batch → seq
 	claims map[claimKey]claimValue
 }
@@ -88,10 +94,12 @@ func (a *Appender) lock(ctx context.Context, batch []*pending) (locked, error) {
 	}
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
-	b.Queue(`SELECT ` + headColumns + ` FROM ledger.head FOR UPDATE`).QueryRow(func(row pgx.Row) (err error) {
+	b.Queue(currentHead + ` FOR UPDATE`).QueryRow(func(row pgx.Row) (err error) {
 		l.head, err = scanHead(row)
 		return err
 	})
+	// A statement of its own sees what was committed while the one before waited: no incarnation was opened meanwhile.
+	b.Queue(`SELECT max(incarnation) FROM ledger.head`).QueryRow(func(row pgx.Row) error { return row.Scan(&l.newest) })
 	// LATERAL with OFFSET 0 keeps this an index look-up per key; a plain join may become a hash join over all keys.
 	b.Queue(`SELECT k.key_hash, k.seq FROM unnest($1::uuid[]) AS want(h)
 		CROSS JOIN LATERAL (SELECT key_hash, seq FROM ledger.keys WHERE key_hash = want.h OFFSET 0) k`, hashes).Query(func(rows pgx.Rows) error {
@@ -111,39 +119,6 @@ func (a *Appender) lock(ctx context.Context, batch []*pending) (locked, error) {
 		})
 	}
 	return l, unavailable(a.conn.SendBatch(ctx, b).Close())
-}
-
-// follow brings the tree in memory to the locked head. After another process's appends it folds the gap in; anything it
-// can't explain is reloaded and proven from the stored tiles, and what does not prove is never signed on.
-func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
-	gap := head.Size - a.frontier.Size()
-	switch {
-	case a.loaded && gap == 0 && a.root == head.Root:
-		return nil
-	case a.loaded && gap > 0 && gap <= 4*batchEntries:
-		f := a.frontier.Clone()
-		hashes, err := hashRows(ctx, a.conn, `SELECT leaf_hash FROM ledger.entries WHERE seq >= $1 AND seq < $2 ORDER BY seq`,
-			head.Base+a.frontier.Size(), head.Next())
-		if err != nil {
-			return err
-		}
-		for _, h := range hashes {
-			f.Append(h)
-		}
-		if f.Size() == head.Size && f.Root() == head.Root {
-			a.frontier, a.root = f, head.Root
-			return nil
-		}
-	}
-	if err := verifyHead(head, a.keys.Verifier); err != nil {
-		return err
-	}
-	f, err := loadFrontier(ctx, a.conn, head)
-	if err != nil {
-		return err
-	}
-	a.frontier, a.root, a.loaded = f, head.Root, true
-	return nil
 }
 
 // sealed is what step 2 made: the next head and everything that goes with it.
@@ -253,7 +228,8 @@ func (a *Appender) send(ctx context.Context, next sealed) error {
 	closing, err := (&pgproto3.Query{String: erase + "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
 		", root = '\\x" + hex.EncodeToString(h.Root[:]) + "'" +
 		", recorded_at = '" + h.RecordedAt.Format(ledger.TimeLayout) + "'" +
-		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8'); COMMIT"}).Encode(nil)
+		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8')" +
+		" WHERE incarnation = " + strconv.Itoa(h.Incarnation) + "; COMMIT"}).Encode(nil)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) (ledger.Head, error) {
 		return ledger.Head{}, err
 	}
 	defer snap.close(context.WithoutCancel(ctx))
-	head, err := scanHead(snap.control.QueryRow(ctx, `SELECT `+headColumns+` FROM ledger.head`))
+	head, err := scanHead(snap.control.QueryRow(ctx, currentHead))
 	if err != nil {
 		return ledger.Head{}, fmt.Errorf("reading the head: %w", unavailable(err))
 	}

@@ -16,6 +16,9 @@ import (
 
 const headColumns = `incarnation, origin, base, size, root, recorded_at, checkpoint`
 
+// currentHead selects the head of the newest incarnation, the only one that is appended to.
+const currentHead = `SELECT ` + headColumns + ` FROM ledger.head ORDER BY incarnation DESC LIMIT 1`
+
 func scanHead(row pgx.Row) (ledger.Head, error) {
 	var h ledger.Head
 	var root []byte
@@ -29,14 +32,15 @@ func scanHead(row pgx.Row) (ledger.Head, error) {
 
 // Head reads the head. ErrNotFound before the log was made.
 func (s *Store) Head(ctx context.Context) (ledger.Head, error) {
-	h, err := scanHead(s.pool.QueryRow(ctx, `SELECT `+headColumns+` FROM ledger.head`))
+	h, err := scanHead(s.pool.QueryRow(ctx, currentHead))
 	return h, unavailable(err)
 }
 
 // Keys is what signs and verifies a log's checkpoints.
 type Keys struct {
-	Signer   note.Signer
-	Verifier note.Verifier
+	Signer      note.Signer
+	Verifier    note.Verifier
+	VerifierKey string // of Verifier, for others: a C2SP signed-note verifier key
 }
 
 // ErrOrigin says that a key is of another log than the database holds.
@@ -51,7 +55,8 @@ func (s *Store) MakeLog(ctx context.Context, keys Keys, now time.Time) (ledger.H
 		return ledger.Head{}, err
 	}
 	_, err = s.pool.Exec(ctx, `
-		INSERT INTO ledger.head (origin, size, root, recorded_at, checkpoint) VALUES ($1, 0, $2, $3, $4) ON CONFLICT DO NOTHING`,
+		INSERT INTO ledger.head (incarnation, origin, base, size, root, recorded_at, checkpoint)
+		SELECT 0, $1, 0, 0, $2, $3, $4 WHERE NOT EXISTS (SELECT 1 FROM ledger.head) ON CONFLICT DO NOTHING`,
 		empty.Origin, empty.Root[:], now.UTC().Truncate(time.Microsecond), string(signed))
 	if err != nil {
 		return ledger.Head{}, fmt.Errorf("making the log: %w", unavailable(err))

@@ -16,7 +16,8 @@ import (
 // The proof fits the checkpoint that it comes with; that is nil when size is not the newest and no checkpoint of it is
 // kept. An erased entry is proven as ever.
 //
-// kinds.ErrNotFound when there is no such entry, the asker may not see it, or it is in an earlier incarnation's log;
+// An entry of an earlier incarnation is proven in that one's log. kinds.ErrNotFound when there is no such entry or the
+// asker may not see it;
 // ledger.ErrSize when the log is shorter than size, or its first size leaves don't have the entry; kinds.ErrReadOnly when
 // what is stored does not prove.
 func (s *Store) EntryProof(ctx context.Context, tenant string, see kinds.Visibility, seq, size int64) (ledger.InclusionProof, error) {
@@ -51,7 +52,7 @@ func (s *Store) visibleLeaf(ctx context.Context, tenant string, see kinds.Visibi
 	b.Queue(`SELECT kind, token_id, leaf_hash FROM ledger.entries WHERE seq = $2 AND tenant = $1`, tenant, seq).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&kind, &tokenID, &hash)
 	})
-	b.Queue(`SELECT ` + headColumns + ` FROM ledger.head`).QueryRow(func(row pgx.Row) (err error) {
+	b.Queue(`SELECT `+headColumns+` FROM ledger.head WHERE base <= $1 ORDER BY incarnation DESC LIMIT 1`, seq).QueryRow(func(row pgx.Row) (err error) {
 		head, err = scanHead(row)
 		return err
 	})

@@ -90,6 +90,9 @@ func (a *Appender) AppendAll(ctx context.Context, who kinds.Poster, list []*kind
 }
 
 func (a *Appender) prepare(ctx context.Context, who kinds.Poster, acc *kinds.Accepted) (pending, error) {
+	if err := a.Refusal(); err != nil {
+		return pending{}, err
+	}
 	secret, err := a.keySecret(ctx, who.Tenant, acc)
 	if err != nil {
 		return pending{}, err

@@ -1,10 +1,10 @@
 -- +goose Up
 
--- head is the log's one moving part: a single row, locked by every append.
+-- head is the log's one moving part: the newest incarnation's row is locked by every append. After a restore a new
+-- incarnation is opened; the rows of earlier ones then stay as they are.
 CREATE TABLE ledger.head (
-    only_row    boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    incarnation integer NOT NULL DEFAULT 0,
-    origin      text NOT NULL CHECK (origin <> ''),
+    incarnation integer PRIMARY KEY CHECK (incarnation >= 0),
+    origin      text NOT NULL UNIQUE CHECK (origin <> ''),
     base        bigint NOT NULL DEFAULT 0,            -- seq of the incarnation's leaf 0
     size        bigint NOT NULL CHECK (size >= 0),    -- leaves in the tree
     root        bytea NOT NULL CHECK (octet_length(root) = 32),
@@ -102,7 +102,7 @@ CALL ledger.protect('ledger.checkpoints');
 CREATE FUNCTION ledger.seq_at(t timestamptz) RETURNS bigint LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     low  bigint := 0;
-    high bigint := (SELECT h.base + h.size FROM ledger.head h);
+    high bigint := (SELECT max(h.base + h.size) FROM ledger.head h);
     mid  bigint;
 BEGIN
     WHILE low < high LOOP

@@ -113,6 +113,7 @@ func NewKeys(tb testing.TB, origin string) (signerKey string, keys postgres.Keys
 	if keys.Signer, err = note.NewSigner(skey); err != nil {
 		tb.Fatalf("ledgertest: %v", err)
 	}
+	keys.VerifierKey = vkey
 	if keys.Verifier, err = note.NewVerifier(vkey); err != nil {
 		tb.Fatalf("ledgertest: %v", err)
 	}

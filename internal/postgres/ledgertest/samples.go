@@ -45,6 +45,8 @@ func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 		env.Policy = &kinds.TrustPolicy{Revision: int64(n)}
 	case &kinds.Erasure:
 		s.Artifact = fmt.Appendf(nil, `{"reason":"reason %d","seqs":[0]}`, n)
+	case &kinds.Incarnation:
+		s.Artifact = fmt.Appendf(nil, `{"incarnation":%d,"previous":{"checkpoint":"","origin":"o","root_hash":"","size":1},"reason":"r","restored":{"root_hash":"","size":0}}`, n)
 	default:
 		tb.Fatalf("ledgertest: kind %s has no sample", k.Name)
 	}
