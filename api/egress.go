@@ -69,7 +69,10 @@ func (a *API) auditRoutes() []*Route {
 			{Name: "verify", Form: "boolean", Doc: "true: verify every entry behind the answer again, at most 5,000."},
 			{Name: "format", Form: "string", Doc: "json, csv or ndjson; it goes before the Accept header."},
 		},
-		Replies: []Reply{{Status: 200, Doc: "The answer.", Body: EgressBody{}}}, Problems: []string{"question-too-wide"}, handle: a.getEgress,
+		Replies: []Reply{
+			{Status: 200, Doc: "The answer.", Body: EgressBody{}}, {Status: 200, Body: "", Type: "text/csv"}, {Status: 200, Body: "", Type: "application/x-ndjson"},
+		},
+		Problems: []string{"question-too-wide"}, handle: a.getEgress,
 	}}
 }
 

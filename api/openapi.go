@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -101,7 +102,12 @@ func (d *describer) responses(r *Route) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		list[strconv.Itoa(reply.Status)] = map[string]any{"description": reply.Doc, "content": content}
+		status := strconv.Itoa(reply.Status)
+		if one, ok := list[status].(map[string]any); ok { // the same answer in another form
+			maps.Copy(one["content"].(map[string]any), content)
+			continue
+		}
+		list[status] = map[string]any{"description": reply.Doc, "content": content}
 	}
 	codes := map[int][]string{}
 	for _, code := range routeProblems(r) {

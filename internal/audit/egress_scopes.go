@@ -72,35 +72,42 @@ type asked struct {
 // askedScopes is what a declaration, or for want of one the record of consent, says about where content goes.
 func (j *joiner) askedScopes(g group) []asked {
 	var list []asked
-	add := func(scope receipts.EgressScope, basis Basis) {
-		if !slices.Contains(list, asked{scope, basis}) {
-			list = append(list, asked{scope, basis})
-		}
-	}
 	if g.declaration == nil {
-		for _, scope := range j.book.scopes[g.provider] {
-			add(scope, BasisGranted)
-		}
-		if len(j.book.records[g.provider]) > 0 {
-			add("", BasisBoolean)
-		}
-		if len(list) == 0 {
-			add("", BasisNone)
-		}
+		list = j.agreedScopes(g.provider)
 	} else {
-		flow := g.declaration.Event.Provider.DataFlow
-		for _, scope := range flow.EgressScopes {
-			add(scope, BasisDeclared)
-		}
-		if len(flow.OffMachine()) == 0 {
-			if flow.Egress {
-				add("", BasisBoolean)
-			} else {
-				add(receipts.LocalOnly, BasisDeclared)
-			}
-		}
+		list = declaredScopes(g.declaration.Event.Provider.DataFlow)
 	}
 	slices.SortFunc(list, func(a, b asked) int { return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.basis, b.basis)) })
+	return slices.Compact(list)
+}
+
+// declaredScopes may hold a scope twice, as a declaration may.
+func declaredScopes(flow receipts.DataFlow) []asked {
+	var list []asked
+	for _, scope := range flow.EgressScopes {
+		list = append(list, asked{scope, BasisDeclared})
+	}
+	switch {
+	case len(flow.OffMachine()) > 0:
+	case flow.Egress:
+		list = append(list, asked{"", BasisBoolean})
+	default:
+		list = append(list, asked{receipts.LocalOnly, BasisDeclared})
+	}
+	return list
+}
+
+func (j *joiner) agreedScopes(provider string) []asked {
+	var list []asked
+	for _, scope := range j.book.scopes[provider] {
+		list = append(list, asked{scope, BasisGranted})
+	}
+	if len(j.book.records[provider]) > 0 {
+		list = append(list, asked{"", BasisBoolean})
+	}
+	if len(list) == 0 {
+		list = append(list, asked{"", BasisNone})
+	}
 	return list
 }
 
