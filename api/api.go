@@ -6,6 +6,7 @@
 package api
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -124,7 +125,7 @@ func (a *API) recovered(next http.Handler) http.Handler {
 			if v == nil {
 				return
 			}
-			if v == http.ErrAbortHandler {
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(v)
 			}
 			a.log.Error("panic in a handler", "method", r.Method, "route", routePattern(r), "panic", v)

@@ -37,7 +37,6 @@ type Reply struct {
 func (r *Route) allows(role kinds.Role) bool { return slices.Contains(r.Roles, role) }
 
 var (
-	hosts    = []kinds.Role{kinds.Host}
 	auditors = []kinds.Role{kinds.Auditor}
 	admins   = []kinds.Role{kinds.Admin}
 	everyone = []kinds.Role{kinds.Host, kinds.Auditor, kinds.Billing, kinds.Admin}

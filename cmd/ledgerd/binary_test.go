@@ -68,7 +68,7 @@ func startDev(t *testing.T, dir string) *instance {
 				close(ready)
 			}
 		}
-		i.cmd.Wait() // its status is in cmd.ProcessState
+		i.cmd.Wait() //nolint:errcheck // its status is in cmd.ProcessState
 	}()
 	t.Cleanup(func() { i.end(t, syscall.SIGKILL) })
 	select {

@@ -125,6 +125,7 @@ func (c *chaos) during(t *testing.T, after int, crash func()) {
 }
 
 func (c *chaos) post(t *testing.T) {
+	t.Helper()
 	provider := fmt.Sprintf("p%d", c.next.Add(1))
 	r, err := c.host.PostConsentReceipt(t.Context(), receipts.ConsentReceipt{
 		ProviderID: provider, Scope: receipts.ThirdPartyModel, ProviderName: "N", ProviderVersion: "1",

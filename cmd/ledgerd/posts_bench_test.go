@@ -41,6 +41,7 @@ func BenchmarkSinglePosts(b *testing.B) {
 }
 
 func benchPosts(b *testing.B, frames int, body string) {
+	b.Helper()
 	cluster := pgtest.NewCluster(b)
 	s := newRealService(b, cluster.AdminURL("postgres"))
 	s.start(b)

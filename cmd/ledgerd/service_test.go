@@ -71,7 +71,7 @@ func (s *realService) launch(tb testing.TB) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.cmd = exec.Command(path, "serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--log-level", "error") //nolint:noctx // it is ended by kill and stop, as a crash or an operator would
+	s.cmd = exec.Command(path, "serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--log-level", "error")
 	s.cmd.Env = append(os.Environ(), "LEDGERD_DATABASE_URL="+s.PostgresURL, "LEDGERD_SIGNING_KEY_FILE="+s.key, "LEDGERD_CHECKPOINT_FILE="+s.checkpoint)
 	s.cmd.Stderr = tb.Output()
 	if err := s.cmd.Start(); err != nil {

@@ -153,15 +153,16 @@ func (c corpus) encode() []byte {
 	return b.Bytes()
 }
 
-func committed(t testing.TB) (c corpus) {
+func committed(tb testing.TB) (c corpus) {
+	tb.Helper()
 	b, err := os.ReadFile(corpusFile)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	if err := d.Decode(&c); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
@@ -221,8 +222,8 @@ func TestCorpus(t *testing.T) {
 func distinct(rules []Rule) []Rule { return slices.Compact(slices.Clone(rules)) }
 
 // checkResult holds what is true of every result.
-func checkResult(t testing.TB, id string, r Result) {
-	t.Helper()
+func checkResult(tb testing.TB, id string, r Result) {
+	tb.Helper()
 	want := Valid
 	switch {
 	case len(r.Errors) > 0:
@@ -231,27 +232,28 @@ func checkResult(t testing.TB, id string, r Result) {
 		want = Indeterminate
 	}
 	if r.Status != want || r.OK != (want == Valid) {
-		t.Errorf("%s: status %s, ok %v with errors %v, indeterminate %v", id, r.Status, r.OK, r.Errors, r.Indeterminate)
+		tb.Errorf("%s: status %s, ok %v with errors %v, indeterminate %v", id, r.Status, r.OK, r.Errors, r.Indeterminate)
 	}
-	if r.Errors == nil || r.Indeterminate == nil || len(r.Disclosures) < len(alwaysDisclosed()) {
-		t.Errorf("%s: a list is missing from the result", id)
+	always := alwaysDisclosed()
+	if r.Errors == nil || r.Indeterminate == nil || len(r.Disclosures) < len(always) {
+		tb.Errorf("%s: a list is missing from the result", id)
 	}
 	for _, list := range [][]Finding{r.Errors, r.Indeterminate} {
 		for _, f := range list {
 			if f.Message == "" || f.Message != f.Rule.Message() {
-				t.Errorf("%s: message of %v is not the rule's", id, f)
+				tb.Errorf("%s: message of %v is not the rule's", id, f)
 			}
 		}
 		if !slices.IsSortedFunc(list, func(a, b Finding) int { return strings.Compare(string(a.Rule), string(b.Rule)) }) {
-			t.Errorf("%s: findings are not in rule order: %v", id, list)
+			tb.Errorf("%s: findings are not in rule order: %v", id, list)
 		}
 	}
 	_, verified := r.ProviderReceipt()
 	_, unverified := r.UnverifiedReceipt()
 	if verified != (r.Status == Valid) || unverified != (r.Status == Indeterminate) {
-		t.Errorf("%s: %s result hands on verified %v, unverified %v", id, r.Status, verified, unverified)
+		tb.Errorf("%s: %s result hands on verified %v, unverified %v", id, r.Status, verified, unverified)
 	}
 	if r.Evidence.ProductReceipt && (r.Evidence.ClassOut != ZKTLSBound || r.Status != Valid) {
-		t.Errorf("%s: product receipt without a valid zktls-bound class: %+v", id, r.Evidence)
+		tb.Errorf("%s: product receipt without a valid zktls-bound class: %+v", id, r.Evidence)
 	}
 }

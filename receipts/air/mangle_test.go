@@ -36,6 +36,7 @@ func TestMangle(t *testing.T) {
 
 // signedPart is the canonical form of a bundle with its unsigned members blanked.
 func signedPart(t *testing.T, bundle []byte) []byte {
+	t.Helper()
 	var tree map[string]any
 	if err := json.Unmarshal(bundle, &tree); err != nil {
 		t.Fatal(err)

@@ -14,8 +14,11 @@ const (
 	componentReceipt  = "syngraphe-receipt-digest"
 )
 
-func components() [6]string {
-	return [6]string{componentRequest, componentResponse, componentModel, componentClass, componentTime, componentReceipt}
+// componentCount is the number of components that a provider signs (seed §5.2).
+const componentCount = 6
+
+func components() [componentCount]string {
+	return [componentCount]string{componentRequest, componentResponse, componentModel, componentClass, componentTime, componentReceipt}
 }
 
 type providerProof struct {
@@ -36,7 +39,7 @@ func (d *decoder) providerProof() (p providerProof) {
 		case "algorithm":
 			p.algorithm = d.text()
 		case "covered_components":
-			p.covered, p.coveredOK = d.texts(R071, len(components()))
+			p.covered, p.coveredOK = d.texts(R071, componentCount)
 		case "created":
 			p.created = d.number()
 		case "key_ref":
