@@ -126,3 +126,25 @@ func TestEgressCountsOnce(t *testing.T) {
 		t.Errorf("gone's flags %v", f)
 	}
 }
+
+// What is found about consent names the consents and revocations that it was judged by; where nothing was declared, any
+// consent that covers is enough.
+func TestUnconsentedFinding(t *testing.T) {
+	t.Parallel()
+	lapsed := grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
+	usage := []UsageLine{{Seq: 9, ProviderID: "p", RecordedAt: at("2026-06-01T00:00:00Z"), AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 1}}
+	find := func(grants ...Grant) []LedgerFinding {
+		return Findings(FindingEvidence{Evidence: Evidence{Usage: usage, Consents: Consents{Grants: grants}}}, FindingQuery{})
+	}
+	if got := find(lapsed); len(got) != 1 || got[0].Verdict != Expired || !slices.Equal(got[0].Seqs, []int64{1, 9}) {
+		t.Errorf("%+v", got)
+	}
+	other := grantOf(2, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")
+	other.Receipt.Scope = receipts.OrgTenant
+	if got := find(lapsed, other); len(got) != 0 {
+		t.Errorf("covered by another scope: %+v", got)
+	}
+	if got := find(); len(got) != 0 {
+		t.Errorf("nothing was declared and nothing agreed to: %+v", got)
+	}
+}

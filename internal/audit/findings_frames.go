@@ -113,14 +113,19 @@ func (f *finder) unconsented(e Evidence) {
 // which of the scopes applied is not known.
 func (f *finder) uncovered(j *joiner, g group, scopes []asked, u UsageLine) {
 	best := Unconsented
+	evidence := []int64{u.Seq}
 	for _, q := range scopes {
-		v := j.verdict(q, target{g.provider, q.scope}, moment{u.AsOf, u.Seq})
+		t := target{g.provider, q.scope}
+		v := j.verdict(q, t, moment{u.AsOf, u.Seq})
 		best = better(best, v)
+		s := EgressScope{Basis: q.basis}
+		j.addConsent(&s, t)
+		evidence = append(evidence, s.Seqs...)
 		if g.declaration != nil && !v.covers() {
-			f.add(subject{kind: FindingUnconsented, provider: g.provider, scope: string(q.scope), verdict: v}, u.AsOf, u.Seq)
+			f.add(subject{kind: FindingUnconsented, provider: g.provider, scope: string(q.scope), verdict: v}, u.AsOf, append(s.Seqs, u.Seq)...)
 		}
 	}
 	if g.declaration == nil && !best.covers() && best != Undeclared {
-		f.add(subject{kind: FindingUnconsented, provider: g.provider, verdict: best}, u.AsOf, u.Seq)
+		f.add(subject{kind: FindingUnconsented, provider: g.provider, verdict: best}, u.AsOf, evidence...)
 	}
 }

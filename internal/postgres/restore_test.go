@@ -178,6 +178,19 @@ func TestIncarnation(t *testing.T) {
 	if _, faults := fsck(t, l); len(faults) > 0 {
 		t.Errorf("fsck of the new log: %v", faults)
 	}
+	if head, err = l.Store.Head(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	of := []int64{0, 1, 2, 4, 5} // of both logs, without the new one's own first entry
+	checked, err := l.Store.VerifyEntries(t.Context(), ledgertest.Tenant, of, head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seq := range of {
+		if !checked.Verifies(seq) {
+			t.Errorf("entry %d behind an answer: %v", seq, checked[seq])
+		}
+	}
 	if origin := postgres.IncarnationOrigin(origin, 2); origin != backup.Origin+"/2" {
 		t.Errorf("the next origin is %s", origin)
 	}

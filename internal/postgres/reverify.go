@@ -28,18 +28,46 @@ func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, 
 	if err != nil {
 		return nil, err
 	}
-	check := audit.EntryCheck{Origin: head.Origin}
-	if check.Erased, err = s.erasedAmong(ctx, seqs); err != nil {
+	erased, err := s.erasedAmong(ctx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	heads, err := s.headsUpTo(ctx, head)
+	if err != nil {
 		return nil, err
 	}
 	result, derived := audit.Checked{}, map[int64]audit.Derived{}
 	for _, e := range entries {
+		check := audit.EntryCheck{Origin: heads.of(e.Seq).Origin, Erased: erased}
 		derived[e.Seq], result[e.Seq] = check.Check(e)
 	}
 	if err := s.verifyRows(ctx, derived, result); err != nil {
 		return nil, err
 	}
-	return result, s.verifyLeaves(ctx, head, derived, result)
+	return result, s.verifyLeaves(ctx, heads, derived, result)
+}
+
+// incarnations are the heads of a database's logs, the newest first.
+type incarnations []ledger.Head
+
+// of is the head of the log that an entry is in.
+func (list incarnations) of(seq int64) ledger.Head {
+	for _, h := range list {
+		if h.Base <= seq {
+			return h
+		}
+	}
+	return ledger.Head{}
+}
+
+// headsUpTo lists a head and the last ones of the incarnations before it.
+func (s *Store) headsUpTo(ctx context.Context, head ledger.Head) (incarnations, error) {
+	rows, err := s.pool.Query(ctx, `SELECT `+headColumns+` FROM ledger.head WHERE incarnation < $1 ORDER BY incarnation DESC`, head.Incarnation)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	earlier, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.Head, error) { return scanHead(row) })
+	return append(incarnations{head}, earlier...), unavailable(err)
 }
 
 func (s *Store) storedEntries(ctx context.Context, tenant string, seqs []int64) ([]audit.StoredEntry, error) {
@@ -141,18 +169,21 @@ func (s *Store) storedRows(ctx context.Context, table *kinds.Table, derived map[
 	return as, stored, nil
 }
 
-// verifyLeaves proves the leaves to be in the tree that the head's checkpoint states.
-func (s *Store) verifyLeaves(ctx context.Context, head ledger.Head, derived map[int64]audit.Derived, result audit.Checked) error {
-	c, err := ledger.ReadCheckpoint([]byte(head.Checkpoint))
-	if err != nil {
-		return fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
-	}
-	tree := ledger.NewTree(c, &keptTiles{from: tileReader{s, head}, kept: map[tlog.Tile][]byte{}})
+// verifyLeaves proves each leaf to be in the tree that its log's checkpoint states.
+func (s *Store) verifyLeaves(ctx context.Context, heads incarnations, derived map[int64]audit.Derived, result audit.Checked) error {
+	trees := map[int]ledger.Tree{}
 	for seq, d := range derived {
-		if seq < head.Base {
-			continue // of an earlier incarnation, whose tree is not this one
+		head := heads.of(seq)
+		tree, known := trees[head.Incarnation]
+		if !known {
+			c, err := ledger.ReadCheckpoint([]byte(head.Checkpoint))
+			if err != nil {
+				return fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
+			}
+			tree = ledger.NewTree(c, &keptTiles{from: tileReader{s, head}, kept: map[tlog.Tile][]byte{}})
+			trees[head.Incarnation] = tree
 		}
-		leaf, _, err := tree.Inclusion(ctx, seq-head.Base, c.Size)
+		leaf, _, err := tree.Inclusion(ctx, seq-head.Base, head.Size)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
