@@ -12,6 +12,15 @@ import (
 	"ledgerd/receipts"
 )
 
+// RevocationBody takes consent back.
+type RevocationBody struct {
+	ProviderID string                `json:"provider_id"`
+	Scope      *receipts.EgressScope `json:"scope" jsonschema:"null for the provider's boolean consents"`
+	RevokedBy  receipts.Grantor      `json:"revoked_by"`
+	RevokedAt  string                `json:"revoked_at" jsonschema:"a protocol timestamp"`
+	Reason     *string               `json:"reason,omitzero"`
+}
+
 // graphRoutes record the Context Graph's artifacts beside usage reports and consent receipts.
 func (a *API) graphRoutes() []*Route {
 	common := []string{"artifact-refused", "invalid-json", "duplicate-member", "missing-member", "number-not-representable", "identifier-too-long", "instant-out-of-range", "conflict", "erased", "body-too-large", "unsupported-media-type", "busy"}
@@ -27,7 +36,7 @@ func (a *API) graphRoutes() []*Route {
 		post("/v1/consent-revocations", "postConsentRevocation", "Record that consent was taken back",
 			"Our own event: the protocol demands that consent can be revoked and has no event for it. It adds to the record and erases nothing; it ends the earlier grants "+
 				"of exactly this provider and scope from revoked_at on, and a later grant opens the scope again. A scope of null ends the provider's boolean consents.",
-			&kinds.ConsentRevocation, receipts.Revocation{}, "unknown-member", "invalid-value"),
+			&kinds.ConsentRevocation, RevocationBody{}, "unknown-member", "invalid-value"),
 		post("/v1/consent-records", "postConsentRecord", "Record the older, boolean consent",
 			"The host's ConsentRecord: it covers a provider that declares egress without scopes, and never a scope (context-reuse C6).",
 			&kinds.ConsentRecord, receipts.ConsentRecord{}),

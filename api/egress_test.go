@@ -14,6 +14,7 @@ import (
 	"ledgerd/api"
 	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
 )
 
 // scenario is one provider's history, told through the API at one moment.
@@ -187,6 +188,52 @@ func TestEgressOverTime(t *testing.T) {
 	again := x.ask(fmt.Sprintf("&size=%d", before.TreeSize))
 	if fmt.Sprintf("%+v", again.Totals) != fmt.Sprintf("%+v", before.Totals) || again.Lines[1].Scopes[1].Verdict != audit.RecordedAfter {
 		t.Errorf("as of size %d: %+v, before %+v", before.TreeSize, again, before)
+	}
+}
+
+// To whom: the receipts of exchanges that share a request stand in the line, with what they do not prove.
+func TestEgressExchanges(t *testing.T) {
+	t.Parallel()
+	x := newScenario(t)
+	bundle, err := x.s.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Sample(t, &kinds.ReceiptBundle, 1)) // of request req-1
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.serve("p", "req-1", x.at(0), 1)
+	x.serve("q", "req-2", x.at(0), 1)
+	body := x.ask("&verify=true")
+	if len(body.Lines) != 2 || len(body.Lines[0].Exchanges) != 1 || len(body.Lines[1].Exchanges) != 0 {
+		t.Fatalf("%+v", body.Lines)
+	}
+	e := body.Lines[0].Exchanges[0]
+	if e.EndpointHost != "api.openai.com" || e.ModelID != "openai/some-model" || e.Status != "valid" || len(e.Disclosures) < 8 || e.Seqs[0] != bundle.Seq {
+		t.Errorf("%+v", e)
+	}
+	if !body.Verification.Verified || body.Verification.Entries != 3 {
+		t.Errorf("%+v", body.Verification)
+	}
+}
+
+// Periods are half-open, and offsets mean instants.
+func TestEgressPeriods(t *testing.T) {
+	t.Parallel()
+	x := newScenario(t)
+	x.serve("p", "r1", x.at(-1), 1)
+	east := func(days float64) string {
+		return strings.ReplaceAll(x.now.Add(time.Duration(days*24)*time.Hour).In(time.FixedZone("", 2*3600)).Format(time.RFC3339), "+", "%2B")
+	}
+	for _, c := range []struct {
+		from, to string
+		reports  int
+	}{{x.at(-1), x.at(0), 1}, {x.at(-2), x.at(-1), 0}, {east(-1), east(0), 1}, {east(-2), east(-1), 0}} {
+		var body api.EgressBody
+		x.s.as(t, kinds.Auditor, "GET", "/v1/audit/egress?from="+c.from+"&to="+c.to, "").into(t, &body)
+		if body.Totals.Reports != c.reports || body.Period.From.Location() != time.UTC || !strings.HasSuffix(body.Period.From.Format(time.RFC3339), "Z") {
+			t.Errorf("%s to %s: %+v %v", c.from, c.to, body.Totals, body.Period)
+		}
+	}
+	if got := x.s.as(t, kinds.Auditor, "GET", "/v1/audit/egress?from="+x.at(0)+"&to="+x.at(0), ""); got.status != http.StatusBadRequest {
+		t.Errorf("an empty period: %d", got.status)
 	}
 }
 
