@@ -94,3 +94,20 @@ func TestVerifyArtifacts(t *testing.T) {
 		t.Errorf("verifying left %d entries", n)
 	}
 }
+
+// The bulk route takes every kind, and names the place of an error inside an artifact.
+func TestGraphArtifactsInBulk(t *testing.T) {
+	t.Parallel()
+	x := newScenario(t)
+	lines := []string{
+		`{"kind":"frame-verification","artifact":` + verification(x.at(0), "valid", "") + `}`,
+		`{"kind":"consent-revocation","artifact":{"provider_id":"p","scope":null,"revoked_by":{"kind":"human","id":"m"},"revoked_at":"2026-01-10T07:00:00Z"}}`,
+		`{"kind":"provider-declaration","artifact":{"provider_id":"p","provider":{"name":"N","version":1},"declared_at":"2026-01-10T07:00:00Z"}}`,
+	}
+	got := x.s.as(t, kinds.Host, "POST", "/v1/entries", strings.Join(lines, "\n"), "Content-Type", "application/x-ndjson")
+	results := strings.Split(string(got.body), "\n")
+	if len(results) != 3 || !strings.Contains(results[0], `"status":201`) || !strings.Contains(results[1], `"status":201`) ||
+		!strings.Contains(results[2], `"/artifact/provider/version"`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
