@@ -1,0 +1,112 @@
+package assembly
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"ledgerd/internal/strictjson"
+)
+
+// TestEveryLeafMatters changes every leaf of a whole record in turn. Unless the leaf is free or evidence only, the record is
+// refused or is no longer verified.
+func TestEveryLeafMatters(t *testing.T) {
+	whole := record(3, 1)
+	free := []string{
+		"/identity/workspace_id", "/identity/conversation_id", // held by cache keys and requests only where there are any
+		"/deadline", "/late_outputs", "/kernel_tokens", "/rendered_", "/context_contribution_id", "/observed_at", "/retrieved_at", "/checked_at",
+		"/result_digest", "/source_revision", "/started_at", "/ended_at", "/settled_at", "/parent/deadline", "/transcript_units", "/tool_results",
+		"/final/fixed", "/pruning", "/stable_ref", "/identity/assembly_kind", "/identity/predecessor_assembly_id", "/compaction/",
+		"/kernel_inadmissible_ref", "/valid_until", "/sensitivity", "/kernel_sensitivity_floor", "/kernel_bytes", "/authority",
+		"/size_model", "/cancelled_at", "/origin", "/pre_event",
+	}
+	walk(whole, "", func(at string) {
+		changed := treeOf(whole)
+		put(at, otherThan(get(changed, at)))(changed)
+		a, err := Parse(must(json.Marshal(changed)))
+		if err != nil {
+			checkRefusal(t, err)
+			return
+		}
+		r := Verify(a, a.Anchors())
+		checkReport(t, r)
+		isFree := slices.ContainsFunc(free, func(part string) bool { return strings.Contains(at, part) })
+		if r.Verdict == Verified && !isFree {
+			t.Errorf("%s changed and the record is still verified", at)
+		}
+	})
+}
+
+// walk visits the leaves of a tree.
+func walk(v any, at string, visit func(at string)) {
+	switch v := v.(type) {
+	case tree:
+		for name, child := range v {
+			walk(child, at+"/"+name, visit)
+		}
+	case []any:
+		for i, child := range v {
+			walk(child, pointer([]any{at, i}), visit)
+		}
+	default:
+		visit(at)
+	}
+}
+
+// otherThan is another value of the same type.
+func otherThan(v any) any {
+	switch v := v.(type) {
+	case bool:
+		return !v
+	case float64:
+		return v + 1
+	case string:
+		if isDigest(v) {
+			return hashOf(v)
+		}
+		if _, ok := parseInstant(v); ok {
+			return strings.Replace(v, "2026", "2027", 1)
+		}
+		return v + "x"
+	}
+	return "x"
+}
+
+// TestBounds: a record that is too long is refused before it is read, and sums saturate rather than wrap.
+func TestBounds(t *testing.T) {
+	_, err := Parse(bytes.Repeat([]byte{' '}, MaxRecordBytes+1))
+	checkRefusal(t, err)
+	if err == nil || !strings.Contains(err.Error(), "8 MiB") {
+		t.Errorf("%v", err)
+	}
+	deep := []byte(strings.Repeat(`{"parent":`, strictjson.MaxDepth+2))
+	if _, err := Parse(deep); err == nil || len(Forbidden(deep)) != 0 {
+		t.Errorf("%v", err)
+	}
+	many := []byte(`[` + strings.Repeat(`0.5,`, 300) + `0]`)
+	if at := Forbidden(many); len(at) != maxForbidden {
+		t.Errorf("%d places", len(at))
+	}
+	largest := Amount{strictjson.MaxInteger, strictjson.MaxInteger, strictjson.MaxInteger}
+	var total Amount
+	for range 2000 {
+		total = total.plus(largest)
+	}
+	if !total.exceeds(largest) || less(total.Bytes, largest.Bytes) != total.Bytes {
+		t.Errorf("%+v", total)
+	}
+}
+
+// TestZeroRecordsAreRefused: what was not parsed is not verified.
+func TestZeroRecordsAreRefused(t *testing.T) {
+	for _, r := range []Report{Verify(nil, Anchors{}), Verify(&Assembly{}, Anchors{}), VerifyCompaction(nil, Turn{}).Report, VerifyRecovery(&Recovery{}, Turn{}).Report} {
+		if _, ok := r.Faithful(); ok || r.Verdict != Mismatch {
+			t.Errorf("%+v", r)
+		}
+		if _, ok := r.Derived(); ok {
+			t.Error("something was derived of nothing")
+		}
+	}
+}
