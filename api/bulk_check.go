@@ -81,7 +81,7 @@ func (e *chunkEnv) of(ctx context.Context, kind *kinds.Kind) (kinds.Env, error) 
 func readLine(text []byte) (kind *kinds.Kind, s kinds.Submission, err error) {
 	s.ArtifactAt, s.ContextAt = "/artifact", "/context"
 	var keyErr error
-	d := strictjson.NewDecoder(text, strictjson.Closed)
+	d := strictjson.NewWrapper(text)
 	readWrapper(d, &kind,
 		strictjson.Req("artifact", func() { s.Artifact = d.RawValue() }),
 		strictjson.Opt("context", func() { s.Context = d.RawValue() }),

@@ -216,7 +216,7 @@ func bundleWithRequest(c *call, body []byte) (kinds.Submission, error) {
 func wrappedUsage(_ *call, body []byte) (kinds.Submission, error) {
 	s := kinds.Submission{ArtifactAt: "/report"}
 	context := []byte("{")
-	d := strictjson.NewDecoder(body, strictjson.Closed)
+	d := strictjson.NewWrapper(body)
 	member := func(name string) strictjson.Member {
 		return strictjson.Req(name, func() {
 			if len(context) > 1 {

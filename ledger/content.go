@@ -93,10 +93,11 @@ func Canonicalize(raw []byte) ([]byte, error) {
 	return CanonicalizeChecked(raw)
 }
 
-// CanonicalizeChecked is Canonicalize for a document whose syntax and numbers a strictjson.Decoder has passed already.
+// CanonicalizeChecked is Canonicalize for a document whose syntax, names and numbers a strictjson.Decoder has passed
+// already, so it need not keep the names of every object once more.
 func CanonicalizeChecked(raw []byte) ([]byte, error) {
 	v := jsontext.Value(bytes.Clone(raw))
-	if err := v.Canonicalize(); err != nil {
+	if err := v.Canonicalize(jsontext.AllowDuplicateNames(true)); err != nil {
 		return nil, fmt.Errorf("canonicalising: %w", err)
 	}
 	return v, nil

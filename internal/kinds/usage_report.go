@@ -108,11 +108,10 @@ func boundReport(r metering.UsageReport, base string) error {
 		row := base + "/providers/" + strconv.Itoa(i)
 		b.id(row+"/provider_id", p.ProviderID)
 		for j, f := range p.ServedFrames {
-			frame := row + "/served_frames/" + strconv.Itoa(j) + "/frame"
-			b.id(frame+"/provider_id", f.Frame.ProviderID)
-			b.id(frame+"/frame_id", f.Frame.FrameID)
-			digest, _ := f.Frame.ContentDigest.Value()
-			b.id(frame+"/content_digest", digest)
+			within := bounds{}
+			if within.frame("", f.Frame); within.err != nil { // only then its place is worth spelling out
+				b.frame(row+"/served_frames/"+strconv.Itoa(j)+"/frame", f.Frame)
+			}
 		}
 	}
 	return b.err
@@ -176,9 +175,10 @@ type frameColumns struct {
 }
 
 func splitFrames(e metering.Event) frameColumns {
-	c := frameColumns{ids: []string{}, digests: []*string{}, tokens: []int64{}}
+	n := len(e.Frames)
+	c := frameColumns{ids: make([]string, 0, n), digests: make([]*string, 0, n), tokens: make([]int64, 0, n)}
 	foreign := false
-	providers := make([]string, 0, len(e.Frames))
+	providers := make([]string, 0, n)
 	for _, f := range e.Frames {
 		providers = append(providers, f.Frame.ProviderID)
 		foreign = foreign || f.Frame.ProviderID != e.ProviderID

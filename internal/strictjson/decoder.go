@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -28,7 +29,17 @@ type Decoder struct {
 
 // NewDecoder reads src, which must not change while the Decoder is used.
 func NewDecoder(src []byte, mode Mode) *Decoder {
-	return &Decoder{src: src, dec: jsontext.NewDecoder(bytes.NewBuffer(src)), mode: mode}
+	return newDecoder(src, mode, false)
+}
+
+// NewWrapper reads a closed wrapper around parts that are taken with RawValue and decoded by other Decoders. Names that are
+// twice inside a part are left to these; one that is twice in an object that this Decoder reads itself is an error as ever.
+func NewWrapper(src []byte) *Decoder { return newDecoder(src, Closed, true) }
+
+func newDecoder(src []byte, mode Mode, wrapper bool) *Decoder {
+	dec := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(src), jsontext.AllowDuplicateNames(wrapper))
+	return &Decoder{src: src, dec: dec, mode: mode}
 }
 
 // Parse reads all of src with read. On an error, always an *Error, the value is T's zero.
@@ -42,19 +53,28 @@ func Parse[T any](src []byte, mode Mode, read func(*Decoder) T) (T, error) {
 	return v, nil
 }
 
-// Finish demands that nothing but white space follows and returns the first error, always an *Error.
+// Finish demands that nothing but white space follows and returns the first error, always an *Error. Nothing can be read
+// after it.
 func (d *Decoder) Finish() error {
-	if d.err == nil {
+	if d.dec != nil && d.err == nil {
 		if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
 			d.path = d.path[:0]
 			d.Fail(RuleTrailing, "something follows the JSON value")
 		}
+	}
+	if d.dec != nil {
+		d.dec.Reset(bytes.NewBuffer(nil)) // so that it keeps no document
+		decoders.Put(d.dec)
+		d.dec = nil
 	}
 	if d.err != nil {
 		return d.err
 	}
 	return nil
 }
+
+// decoders keeps the working memory of decoders that are done, which is more than the documents mostly need.
+var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewBuffer(nil)) }}
 
 // Failed says whether an error has occurred, for readers that would otherwise interpret a zero value.
 func (d *Decoder) Failed() bool { return d.err != nil }

@@ -33,6 +33,10 @@ func (d *Decoder) Object(members ...Member) {
 			hasUnknown = true
 			continue
 		}
+		if seen&(1<<i) != 0 { // in a wrapper only: else jsontext has refused it
+			d.Fail(RuleDuplicate, "the object has a member twice")
+			return
+		}
 		seen |= 1 << i
 		d.path = append(d.path, step{name: members[i].name})
 		members[i].read()
