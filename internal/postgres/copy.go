@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -66,7 +67,11 @@ func (c *copyBuffer) add(values ...any) error {
 	for i, v := range values {
 		at := len(c.data)
 		c.data = append(c.data, 0xff, 0xff, 0xff, 0xff) // the length of null
-		out, err := c.types.Encode(c.target.oids[i], pgtype.BinaryFormatCode, v, c.data)
+		out, ok := appendPlain(c.data, c.target.oids[i], v)
+		var err error
+		if !ok {
+			out, err = c.types.Encode(c.target.oids[i], pgtype.BinaryFormatCode, v, c.data)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: column %d: %w", c.target.name, i+1, err)
 		}
@@ -78,6 +83,26 @@ func (c *copyBuffer) add(values ...any) error {
 	c.rows++
 	return nil
 }
+
+// appendPlain encodes what most values of a batch are, without pgtype's search for a way to do it.
+func appendPlain(b []byte, oid uint32, value any) (_ []byte, ok bool) {
+	switch v := value.(type) {
+	case int64:
+		return binary.BigEndian.AppendUint64(b, uint64(v)), oid == pgtype.Int8OID
+	case string:
+		return append(b, v...), oid == pgtype.TextOID
+	case []byte:
+		return append(b, v...), oid == pgtype.ByteaOID && v != nil
+	case [16]byte:
+		return append(b, v[:]...), oid == pgtype.UUIDOID
+	case time.Time:
+		return binary.BigEndian.AppendUint64(b, uint64(v.UnixMicro()-postgresEpoch)), oid == pgtype.TimestamptzOID
+	}
+	return b, false
+}
+
+// postgresEpoch is 2000-01-01, from which Postgres counts, in microseconds.
+const postgresEpoch = 946_684_800_000_000
 
 // messages are the complete messages; after them only reset may be called.
 func (c *copyBuffer) messages() []byte {
