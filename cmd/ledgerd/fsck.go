@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -17,7 +18,7 @@ import (
 type fsckCmd struct {
 	DatabaseURL string   `env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role (ledger_svc)."`
 	LogKey      []string `env:"LEDGERD_LOG_KEY" sep:" " placeholder:"VKEY" help:"Verifier key of the log, as 'ledgerd key show' prints it. Repeat it if the log changed its key. Keep it elsewhere than with the database: it is what everything is held against."`
-	DataDir     string   `placeholder:"DIR" type:"existingdir" help:"Take URL and keys from the dev.json in this folder instead."`
+	DataDir     string   `placeholder:"DIR" type:"existingdir" help:"Take URL and keys from the dev.json in this folder instead, and --since from the checkpoint that is kept there."`
 	Since       string   `placeholder:"FILE" type:"existingfile" help:"An older checkpoint of the log, kept elsewhere: /log/checkpoint as it was then, or the service's own LEDGERD_CHECKPOINT_FILE. Shows that the log was neither cut back nor rewritten since."`
 	Paranoid    bool     `help:"Canonicalise each content with a second, independent encoder too."`
 	JSON        bool     `name:"json" help:"Print faults and result as JSON, one object a line."`
@@ -75,11 +76,19 @@ func (c *fsckCmd) fromDataDir() error {
 			return err
 		}
 		c.DatabaseURL, c.LogKey = conn.PostgresURL, conn.LogKeys
+		if kept := filepath.Join(c.DataDir, keptName); c.Since == "" && exists(kept) {
+			c.Since = kept
+		}
 	}
 	if c.DatabaseURL == "" || len(c.LogKey) == 0 {
 		return errors.New("it needs the database and the log's verifier key: give --database-url and --log-key, or --data-dir")
 	}
 	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // logVerifiers reads verifier keys, which must be of one log.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres/ledgertest"
 )
@@ -154,6 +155,15 @@ func TestFsckKnowsErasures(t *testing.T) {
 		t.Fatalf("after an erasure: %v", faults)
 	}
 	super := connect(t, l.AdminURL)
+	if _, err := super.Exec(t.Context(), `ALTER TABLE ledger.usage_lines DISABLE TRIGGER USER; UPDATE ledger.usage_lines SET customer_id = 'back' WHERE customer_id IS NULL`); err != nil {
+		t.Fatal(err)
+	}
+	if _, faults := fsck(t, l); len(faults) != 2 || faults[0].Code != audit.FaultErased { // the sample has two lines
+		t.Errorf("a personal column that came back: %v", faults)
+	}
+	if _, err := super.Exec(t.Context(), `UPDATE ledger.usage_lines SET customer_id = NULL WHERE customer_id = 'back'`); err != nil {
+		t.Fatal(err)
+	}
 	for name, sql := range map[string]string{
 		"a content gone without an erasure": `UPDATE ledger.contents SET content = NULL, content_salt = NULL WHERE seq = (SELECT min(seq) FROM ledger.contents WHERE content IS NOT NULL)`,
 		"an erasure forgotten":              fmt.Sprintf(`DELETE FROM ledger.erased WHERE seq = %d`, seqs[0]),

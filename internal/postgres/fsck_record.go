@@ -54,9 +54,12 @@ func (c *recordCheck) record(r record) checked {
 	if derived.Meta != (ledger.Meta{}) {
 		c.keys(&out, r, derived.Meta)
 	}
-	if derived.Known {
+	switch {
+	case derived.Known:
 		out.claims = c.claims(&out, r, derived)
 		c.projections(&out, r, derived)
+	case e.Content == nil && c.fsck.erased[r.seq]:
+		c.nothingPersonal(&out, r)
 	}
 	return out
 }
