@@ -65,9 +65,12 @@ func compactionSamples() []sample {
 		return out(rule, id, why, edits, `{"proposal_status":"rejected","reasons":["`+string(rule)+`"],"proposal_code":`+code+`,"action":"no_commit","reason":null,"code":`+code+`,`+kept+`}`, "")
 	}
 	absent := func(id, why string, event Word, code, action string, edits edit) sample {
-		state := kept
-		if action == "commit_fallback" {
-			state = advanced
+		state := kept + `,"code":` + code
+		switch action {
+		case "commit_fallback":
+			state = advanced + `,"code":null`
+		case "fail_closed":
+			state = kept + `,"code":"context_strategy_required_unavailable"`
 		}
 		return out(R845, id, why, all(put("/proposal", nil), put("/event", event), edits), `{"proposal_status":"absent","reasons":[],"proposal_code":`+code+`,"action":"`+action+`",`+state+`}`, "")
 	}
