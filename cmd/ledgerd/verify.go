@@ -25,6 +25,8 @@ type verifyCmd struct {
 	FrameVerdict        verifyArtifactCmd `cmd:"" name:"frame-verdict" help:"Verify verdicts on frames."`
 	FrameVerification   verifyArtifactCmd `cmd:"" name:"frame-verification" help:"Verify recorded verifications of held frames, their outcome included."`
 
+	ContextAssembly verifyAssemblyCmd `cmd:"" name:"context-assembly" help:"Re-verify recorded context assemblies; one JSON object per file."`
+
 	Cases verifyCasesCmd `cmd:"" help:"Run a conformance corpus; a line per case and a closing count."`
 }
 
@@ -141,6 +143,8 @@ func (c *verifyCasesCmd) results() ([]audit.CaseResult, error) {
 		return (name == "" || name == file) && err == nil
 	}
 	switch {
+	case has(audit.ContextStrategyIndex) && audit.IsContextStrategyCorpus(corpus):
+		return c.contextStrategy(corpus)
 	case has(audit.ContextGraphIndex):
 		return audit.RunContextGraphCases(corpus, audit.CaseOptions{SkipKinds: c.SkipKind})
 	case has(audit.AIRVectors):
