@@ -16,7 +16,8 @@ import (
 )
 
 // public is every path that answers without a token, spelt out here so that the table can't open one unseen.
-var public = []string{"/healthz", "/readyz", "/openapi.json", "/docs", "/log/checkpoint", "/log/tile/*", "/log/tile/entries/*"}
+var public = []string{"/healthz", "/readyz", "/openapi.json", "/docs", "/log/checkpoint", "/log/tile/*", "/log/tile/entries/*",
+	"/log/{incarnation}/checkpoint", "/log/{incarnation}/tile/*", "/log/{incarnation}/tile/entries/*"}
 
 // Every route refuses: no token, one that never was, an expired one, a revoked one (401), and each role that the table
 // does not name (403).
@@ -28,7 +29,7 @@ func TestEveryRouteRefusesStrangers(t *testing.T) {
 	s.revoke(t, revoked)
 	s.as(t, kinds.Host, "POST", "/v1/consent-receipts", consent) // so that there is a tile
 	for _, r := range s.api.Routes() {
-		path := strings.NewReplacer("{seq}", "0", "{id}", "tok_x", "/log/tile/*", "/log/tile/0/000.p/1", "entries/*", "entries/000.p/1").Replace(r.Path)
+		path := strings.NewReplacer("{seq}", "0", "{id}", "tok_x", "{incarnation}", "0", "entries/*", "entries/000.p/1", "tile/*", "tile/0/000.p/1").Replace(r.Path)
 		if r.Public != slices.Contains(public, r.Path) {
 			t.Errorf("%s %s: public is %v", r.Method, r.Path, r.Public)
 		}

@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
 
 	"ledgerd/internal/kinds"
 	"ledgerd/ledger"
@@ -12,6 +16,8 @@ import (
 // headReader reads the newest committed state of the log, and says whether the store answers at all.
 type headReader interface {
 	Head(ctx context.Context) (ledger.Head, error)
+	// HeadOf reads that of one incarnation's log; kinds.ErrNotFound when there is none.
+	HeadOf(ctx context.Context, incarnation int) (ledger.Head, error)
 	Ping(ctx context.Context) error
 }
 
@@ -22,6 +28,8 @@ type LogBody struct {
 	Size         int64    `json:"size" jsonschema:"leaves in the tree"`
 	RootHash     string   `json:"root_hash" jsonschema:"standard base64"`
 	Checkpoint   string   `json:"checkpoint" jsonschema:"a signed note over origin, size and root_hash (C2SP tlog-checkpoint)"`
+	Incarnation  int      `json:"incarnation" jsonschema:"0, or the number of the log that was opened after a restore; its files are below /log/<n>/"`
+	Base         int64    `json:"base" jsonschema:"seq of the log's first entry; 0 in incarnation 0"`
 }
 
 const textType = "text/plain; charset=utf-8"
@@ -30,12 +38,14 @@ const textType = "text/plain; charset=utf-8"
 var anyRole = kinds.Roles[:]
 
 func (a *API) logRoutes() []*Route {
+	checkpoint := Route{
+		Method: "GET", Path: "/log/checkpoint", Name: "getCheckpoint", Summary: "The newest signed checkpoint",
+		Doc: "A C2SP tlog-checkpoint, byte for byte as it was signed. Last-Modified is the time of the newest entry. " +
+			"Once a new log was opened after a restore, a Link header of relation successor-version leads to its checkpoint.",
+		Public: true, Replies: []Reply{{Status: 200, Doc: "A signed note.", Body: "", Type: textType}}, Problems: []string{"not-found"}, handle: a.getCheckpoint,
+	}
 	return []*Route{
-		{
-			Method: "GET", Path: "/log/checkpoint", Name: "getCheckpoint", Summary: "The newest signed checkpoint",
-			Doc:    "A C2SP tlog-checkpoint, byte for byte as it was signed. Last-Modified is the time of the newest entry.",
-			Public: true, Replies: []Reply{{Status: 200, Doc: "A signed note.", Body: "", Type: textType}}, handle: a.getCheckpoint,
-		},
+		&checkpoint, ofIncarnation(checkpoint),
 		{
 			Method: "GET", Path: "/v1/log", Name: "getLog", Summary: "The log: its name, keys, size and root",
 			Doc:   "All of one moment: size and root_hash are what the checkpoint states.",
@@ -44,14 +54,46 @@ func (a *API) logRoutes() []*Route {
 	}
 }
 
+// ofIncarnation is a route of the public log for the log of an incarnation that was opened after a restore. Each log has
+// paths of its own, below /log/<n>/, because what is below /log/ may be in caches for good.
+func ofIncarnation(r Route) *Route {
+	r.Path = strings.Replace(r.Path, "/log/", "/log/{incarnation}/", 1)
+	r.Name += "OfIncarnation"
+	r.Summary += ", of a later incarnation"
+	r.Segments = []Param{{Name: "incarnation", Required: true, Form: "integer", Doc: "The incarnation's number; /log/ alone is that of 0."}}
+	return &r
+}
+
+// incarnationOf reads which log a path is of. A number in another spelling names nothing.
+func incarnationOf(c *call) (int, error) {
+	text := chi.URLParam(c.http, "incarnation")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || strconv.Itoa(n) != text {
+		return 0, kinds.ErrNotFound
+	}
+	return n, nil
+}
+
 func (a *API) getCheckpoint(c *call) (reply, error) {
-	head, err := a.store.Head(c.ctx())
+	n, err := incarnationOf(c)
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{status: 200, raw: []byte(head.Checkpoint), header: map[string]string{
+	head, err := a.store.HeadOf(c.ctx(), n)
+	if err != nil {
+		return reply{}, err
+	}
+	answer := reply{status: 200, raw: []byte(head.Checkpoint), header: map[string]string{
 		"Content-Type": textType, "Cache-Control": "no-cache", "Last-Modified": head.RecordedAt.UTC().Format(http.TimeFormat),
-	}}, nil
+	}}
+	newest, err := a.store.Head(c.ctx())
+	if newest.Incarnation > n {
+		answer.header["Link"] = "</log/" + strconv.Itoa(newest.Incarnation) + `/checkpoint>; rel="successor-version"`
+	}
+	return answer, err
 }
 
 func (a *API) getLog(c *call) (reply, error) {
@@ -61,6 +103,6 @@ func (a *API) getLog(c *call) (reply, error) {
 	}
 	return reply{status: 200, body: LogBody{
 		Origin: head.Origin, VerifierKeys: a.verifierKeys, Size: head.Size,
-		RootHash: base64.StdEncoding.EncodeToString(head.Root[:]), Checkpoint: head.Checkpoint,
+		RootHash: base64.StdEncoding.EncodeToString(head.Root[:]), Checkpoint: head.Checkpoint, Incarnation: head.Incarnation, Base: head.Base,
 	}}, nil
 }

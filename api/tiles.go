@@ -17,8 +17,8 @@ import (
 // tileReader reads the log as C2SP tlog-tiles: a tile's hashes, or the entries of one of level ledger.EntriesLevel.
 // kinds.ErrNotFound when the log does not have them (yet).
 type tileReader interface {
-	Tile(ctx context.Context, t tlog.Tile) ([]byte, error)
-	EntryBundle(ctx context.Context, t tlog.Tile) ([]byte, error)
+	Tile(ctx context.Context, incarnation int, t tlog.Tile) ([]byte, error)
+	EntryBundle(ctx context.Context, incarnation int, t tlog.Tile) ([]byte, error)
 }
 
 const (
@@ -28,20 +28,19 @@ const (
 )
 
 func (a *API) tileRoutes() []*Route {
-	return []*Route{
-		{
-			Method: "GET", Path: "/log/tile/*", Name: "getTile", Summary: "A tile of the Merkle tree, /log/tile/<L>/<N>[.p/<W>]",
-			Doc: "C2SP tlog-tiles: W hashes of 32 bytes, 256 without .p/<W>, of level 8·L. N is in groups of three digits, x001/234. " +
-				"A tile of any width that the tree has is served, and never changes.",
-			Public: true, Replies: []Reply{{Status: 200, Doc: "The hashes.", Body: "", Type: bytesType}}, Problems: []string{"not-found"}, handle: a.getTile,
-		},
-		{
-			Method: "GET", Path: "/log/tile/entries/*", Name: "getEntryBundle", Summary: "A bundle of entries, /log/tile/entries/<N>[.p/<W>]",
-			Doc: "C2SP tlog-tiles: W entries, 256 without .p/<W>, each after its length as a big-endian 16-bit integer. An entry is an envelope: " +
-				"its time, and salted commitments to what it records. Compressed for who accepts gzip.",
-			Public: true, Replies: []Reply{{Status: 200, Doc: "The entries.", Body: "", Type: bytesType}}, Problems: []string{"not-found"}, handle: a.getEntryBundle,
-		},
+	tile := Route{
+		Method: "GET", Path: "/log/tile/*", Name: "getTile", Summary: "A tile of the Merkle tree, /log/tile/<L>/<N>[.p/<W>]",
+		Doc: "C2SP tlog-tiles: W hashes of 32 bytes, 256 without .p/<W>, of level 8·L. N is in groups of three digits, x001/234. " +
+			"A tile of any width that the tree has is served, and never changes.",
+		Public: true, Replies: []Reply{{Status: 200, Doc: "The hashes.", Body: "", Type: bytesType}}, Problems: []string{"not-found"}, handle: a.getTile,
 	}
+	bundle := Route{
+		Method: "GET", Path: "/log/tile/entries/*", Name: "getEntryBundle", Summary: "A bundle of entries, /log/tile/entries/<N>[.p/<W>]",
+		Doc: "C2SP tlog-tiles: W entries, 256 without .p/<W>, each after its length as a big-endian 16-bit integer. An entry is an envelope: " +
+			"its time, and salted commitments to what it records. Compressed for who accepts gzip.",
+		Public: true, Replies: []Reply{{Status: 200, Doc: "The entries.", Body: "", Type: bytesType}}, Problems: []string{"not-found"}, handle: a.getEntryBundle,
+	}
+	return []*Route{&tile, ofIncarnation(tile), &bundle, ofIncarnation(bundle)}
 }
 
 func (a *API) getTile(c *call) (reply, error) {
@@ -49,7 +48,11 @@ func (a *API) getTile(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	hashes, err := a.store.Tile(c.ctx(), t)
+	n, err := incarnationOf(c)
+	if err != nil {
+		return reply{}, err
+	}
+	hashes, err := a.store.Tile(c.ctx(), n, t)
 	return reply{status: 200, raw: hashes, header: map[string]string{"Content-Type": bytesType, "Cache-Control": forGood}}, err
 }
 
@@ -58,7 +61,11 @@ func (a *API) getEntryBundle(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	bundle, err := a.store.EntryBundle(c.ctx(), t)
+	n, err := incarnationOf(c)
+	if err != nil {
+		return reply{}, err
+	}
+	bundle, err := a.store.EntryBundle(c.ctx(), n, t)
 	if err != nil {
 		return reply{}, err
 	}

@@ -47,6 +47,16 @@ func TestRestoreThroughTheBinary(t *testing.T) {
 			t.Errorf("proving entry %s: %d %s %v", seq, status, body, err)
 		}
 	}
+	for path, origin := range map[string]string{"/log/checkpoint": "", "/log/0/checkpoint": "", "/log/1/checkpoint": "/1"} {
+		status, body, err := i.do(t.Context(), "GET", path, kinds.Operator, "")
+		name, _, _ := strings.Cut(string(body), "\n")
+		if err != nil || status != 200 || name != strings.SplitN(s.LogKeys[0], "+", 2)[0]+origin {
+			t.Errorf("%s: %d of the log %q, %v", path, status, name, err)
+		}
+	}
+	if status := get(t, s.URL+"/log/1/tile/0/000.p/1", ""); status != 200 {
+		t.Errorf("a tile of the new log: %d", status)
+	}
 	s.stop(t)
 	// The old log's state again under the new key's name is no continuation: what was kept outside says so.
 	if err := os.WriteFile(s.checkpoint, mustRead(t, s.checkpoint+".0"), 0o600); err != nil {

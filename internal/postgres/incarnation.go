@@ -79,7 +79,7 @@ func (s *Store) addIncarnation(ctx context.Context, old ledger.Head, o OpenIncar
 }
 
 func (s *Store) firstEntry(ctx context.Context, head ledger.Head, o OpenIncarnationOptions) (ledger.Head, error) {
-	before, err := s.headOf(ctx, head.Incarnation-1)
+	before, err := s.HeadOf(ctx, head.Incarnation-1)
 	if err != nil {
 		return ledger.Head{}, err
 	}
@@ -99,8 +99,8 @@ func (s *Store) firstEntry(ctx context.Context, head ledger.Head, o OpenIncarnat
 	return s.Head(ctx)
 }
 
-// headOf reads the last head of one incarnation.
-func (s *Store) headOf(ctx context.Context, incarnation int) (ledger.Head, error) {
+// HeadOf reads the newest head of one incarnation's log, which stays as it is once there is a later incarnation.
+func (s *Store) HeadOf(ctx context.Context, incarnation int) (ledger.Head, error) {
 	h, err := scanHead(s.pool.QueryRow(ctx, `SELECT `+headColumns+` FROM ledger.head WHERE incarnation = $1`, incarnation))
 	return h, unavailable(err)
 }

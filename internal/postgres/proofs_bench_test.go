@@ -111,7 +111,7 @@ func BenchmarkReading(b *testing.B) {
 				if tile.L == ledger.EntriesLevel {
 					read = l.Store.EntryBundle
 				}
-				if _, err := read(b.Context(), tile); err != nil {
+				if _, err := read(b.Context(), 0, tile); err != nil {
 					b.Fatal(err)
 				}
 			}

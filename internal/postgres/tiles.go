@@ -12,9 +12,10 @@ import (
 	"ledgerd/ledger"
 )
 
-// Tile reads one tile of the log's tree: W hashes, concatenated. kinds.ErrNotFound when the tree does not have it (yet).
-func (s *Store) Tile(ctx context.Context, t tlog.Tile) ([]byte, error) {
-	head, err := s.Head(ctx)
+// Tile reads one tile of the tree of an incarnation's log: W hashes, concatenated. kinds.ErrNotFound when there is no such
+// log, or its tree does not have it (yet).
+func (s *Store) Tile(ctx context.Context, incarnation int, t tlog.Tile) ([]byte, error) {
+	head, err := s.HeadOf(ctx, incarnation)
 	if err != nil {
 		return nil, err
 	}
@@ -28,10 +29,10 @@ func (s *Store) Tile(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	return data[0], nil
 }
 
-// EntryBundle reads the envelopes of a tile's W leaves as a C2SP entry bundle. kinds.ErrNotFound when the log does not have
-// them (yet).
-func (s *Store) EntryBundle(ctx context.Context, t tlog.Tile) ([]byte, error) {
-	head, err := s.Head(ctx)
+// EntryBundle reads the envelopes of a tile's W leaves as a C2SP entry bundle. kinds.ErrNotFound when there is no such log,
+// or it does not have them (yet).
+func (s *Store) EntryBundle(ctx context.Context, incarnation int, t tlog.Tile) ([]byte, error) {
+	head, err := s.HeadOf(ctx, incarnation)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func TestTilesAndBundles(t *testing.T) {
 
 func checkTile(t *testing.T, l *ledgertest.Ledger, name string, tile tlog.Tile, want []byte, exists bool) {
 	t.Helper()
-	data, err := l.Store.Tile(t.Context(), tile)
+	data, err := l.Store.Tile(t.Context(), 0, tile)
 	if !exists {
 		if !errors.Is(err, kinds.ErrNotFound) {
 			t.Errorf("%s: %+v is not in the tree: %v", name, tile, err)
@@ -151,7 +151,7 @@ func checkTile(t *testing.T, l *ledgertest.Ledger, name string, tile tlog.Tile, 
 		return
 	}
 	tile.L = ledger.EntriesLevel
-	bundle, err := l.Store.EntryBundle(t.Context(), tile)
+	bundle, err := l.Store.EntryBundle(t.Context(), 0, tile)
 	if err != nil {
 		t.Errorf("%s: bundle %+v: %v", name, tile, err)
 		return
@@ -170,17 +170,17 @@ func checkTile(t *testing.T, l *ledgertest.Ledger, name string, tile tlog.Tile, 
 func TestTilesOfAnEmptyLog(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.New(t)
-	if _, err := l.Store.Tile(t.Context(), tlog.Tile{H: 8, L: 0, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
+	if _, err := l.Store.Tile(t.Context(), 0, tlog.Tile{H: 8, L: 0, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
 		t.Errorf("a tile: %v", err)
 	}
-	if _, err := l.Store.EntryBundle(t.Context(), tlog.Tile{H: 8, L: ledger.EntriesLevel, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
+	if _, err := l.Store.EntryBundle(t.Context(), 0, tlog.Tile{H: 8, L: ledger.EntriesLevel, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
 		t.Errorf("a bundle: %v", err)
 	}
 	fill(t, l, 1)
-	if _, err := l.Store.Tile(t.Context(), tlog.Tile{H: 8, L: ledger.EntriesLevel, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
+	if _, err := l.Store.Tile(t.Context(), 0, tlog.Tile{H: 8, L: ledger.EntriesLevel, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
 		t.Errorf("a bundle as a tile: %v", err)
 	}
-	if _, err := l.Store.EntryBundle(t.Context(), tlog.Tile{H: 8, L: 0, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
+	if _, err := l.Store.EntryBundle(t.Context(), 0, tlog.Tile{H: 8, L: 0, N: 0, W: 1}); !errors.Is(err, kinds.ErrNotFound) {
 		t.Errorf("a tile as a bundle: %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestRowsBeyondTheHeadAreNotServed(t *testing.T) {
 	fill(t, l, 3)
 	asAdmin(t, l, `INSERT INTO ledger.entries SELECT seq + 3, recorded_at, tenant, kind, key || 'x', token_id, meta, meta_salt, envelope, leaf_hash FROM ledger.entries`)
 	for width, want := range map[int]error{3: nil, 4: kinds.ErrNotFound} {
-		if _, err := l.Store.Tile(t.Context(), tlog.Tile{H: 8, L: 0, N: 0, W: width}); !errors.Is(err, want) {
+		if _, err := l.Store.Tile(t.Context(), 0, tlog.Tile{H: 8, L: 0, N: 0, W: width}); !errors.Is(err, want) {
 			t.Errorf("width %d: %v", width, err)
 		}
 	}
@@ -208,11 +208,11 @@ func TestMissingRowsAreNoEnd(t *testing.T) {
 	fill(t, l, 300)
 	asAdmin(t, l, `WITH gone AS (DELETE FROM ledger.tiles) DELETE FROM ledger.entries WHERE seq = 280`)
 	for _, tile := range []tlog.Tile{{H: 8, L: 0, N: 0, W: 256}, {H: 8, L: 1, N: 0, W: 1}, {H: 8, L: 0, N: 1, W: 44}} {
-		if _, err := l.Store.Tile(t.Context(), tile); !errors.Is(err, kinds.ErrReadOnly) {
+		if _, err := l.Store.Tile(t.Context(), 0, tile); !errors.Is(err, kinds.ErrReadOnly) {
 			t.Errorf("%+v: %v", tile, err)
 		}
 	}
-	if _, err := l.Store.EntryBundle(t.Context(), tlog.Tile{H: 8, L: ledger.EntriesLevel, N: 1, W: 44}); !errors.Is(err, kinds.ErrReadOnly) {
+	if _, err := l.Store.EntryBundle(t.Context(), 0, tlog.Tile{H: 8, L: ledger.EntriesLevel, N: 1, W: 44}); !errors.Is(err, kinds.ErrReadOnly) {
 		t.Errorf("a bundle: %v", err)
 	}
 }

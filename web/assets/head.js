@@ -2,7 +2,10 @@
 const set = (id, text) => { document.getElementById(id).textContent = text; };
 
 async function show() {
-  const answer = await fetch("/log/checkpoint", { cache: "no-store" });
+  let answer = await fetch("/log/checkpoint", { cache: "no-store" });
+  // After a restore the log goes on under another name; its checkpoint is where the link leads.
+  const next = /^<(\/log\/[0-9]+\/checkpoint)>; rel="successor-version"$/.exec(answer.headers.get("Link") ?? "");
+  if (next) answer = await fetch(next[1], { cache: "no-store" });
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   const [origin, size, root] = (await answer.text()).split("\n");
   set("origin", origin);
