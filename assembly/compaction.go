@@ -31,7 +31,7 @@ func (in *compactionInput) derive() CompactionOutcome {
 	var b broken
 	b.unless(in.proposal == nil || op.proposerRule != "", R800)
 	b.unless(op.revision == op.pinnedRevision, R805)
-	b.unless(!slices.ContainsFunc(op.dropped, func(id string) bool { return slices.Contains(op.kept, id) }), R848)
+	b.unless(disjoint(op.dropped, op.kept), R848)
 	out.Broken = b.sorted()
 	in.judgeProposal(&out)
 	in.decide(&out)
@@ -74,8 +74,9 @@ func (p *proposal) faults(op *compactionOperation) []Rule {
 	b.unless(slices.Equal(p.covered, op.dropped), R820)
 	b.unless(contains(p.identifiers, op.critical), R825)
 	b.unless(contains(op.supported, p.identifiers), R830)
+	dropped := setOf(op.dropped)
 	for _, c := range p.claims {
-		b.unless(len(c.sources) > 0 && contains(op.dropped, c.sources), R835)
+		b.unless(len(c.sources) > 0 && !slices.ContainsFunc(c.sources, func(id string) bool { return !dropped[id] }), R835)
 	}
 	b.unless(p.bytes <= op.maxBytes, R840)
 	b.unless(p.digest == p.kernelDigest && p.redactionOK, R841)
@@ -110,14 +111,19 @@ func hasEveryField(fields []string) bool {
 
 // contains says whether all has every one of some.
 func contains(all, some []string) bool {
-	set := make(map[string]struct{}, len(all))
-	for _, s := range all {
-		set[s] = struct{}{}
+	set := setOf(all)
+	return !slices.ContainsFunc(some, func(s string) bool { return !set[s] })
+}
+
+func disjoint(a, b []string) bool {
+	set := setOf(a)
+	return !slices.ContainsFunc(b, func(s string) bool { return set[s] })
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
 	}
-	for _, s := range some {
-		if _, ok := set[s]; !ok {
-			return false
-		}
-	}
-	return true
+	return set
 }

@@ -13,7 +13,8 @@
 // Numbers are integers 0 … 2^53−1, times RFC 3339 in UTC with Z and up to nine fractional digits, compared as instants.
 // Digests are "sha256:" and hex, over a domain, a zero byte and the RFC 8785 form of the value. Every other string is a safe
 // token, [A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}: no white space, so no prose. A forbidden member, an unsafe string or a fraction
-// anywhere is record_forbidden_content (C0-R020), naming the places and never a value. A record has at most 8 MiB.
+// anywhere is record_forbidden_content (C0-R020), naming the places and never a value. A record has at most 8 MiB, and a list
+// of slots, cues, operations or sensitivities at most 128 words.
 //
 //	{
 //	  "record_version": "c0.assembly.v1",

@@ -66,7 +66,7 @@ func sealRows(t tree) {
 		}
 		bounds := treeOf(s.allocation.Bounds)
 		contract := digestTwice(outputContractDomain, tree{
-			"admitted_sources": pairTrees(s.rule.sources), "authority_ceiling": s.rule.ceiling, "bounds": bounds,
+			"admitted_sources": pairTrees(s.rule.sources.list), "authority_ceiling": s.rule.ceiling, "bounds": bounds,
 			"sensitivities": s.rule.sensitivities, "target_slots": s.rule.slots})
 		if q, ok := row["request"].(tree); ok {
 			q["bounds"], q["output_contract_digest"] = bounds, contract

@@ -6,6 +6,7 @@ package assembly
 type mapping struct {
 	version string
 	entries []equivalence
+	to      map[pair]pair // the entries by their source
 }
 
 type equivalence struct{ from, to pair }
@@ -19,22 +20,22 @@ type identity struct {
 
 // identify derives the identity of a validated source. An equivalence holds only where the position was itself admitted
 // for the canonical pair (D-23).
-func (m mapping) identify(admitted []pair, p pair, ref string) identity {
-	for _, e := range m.entries {
-		if e.from == p && admits(admitted, e.to) {
-			return identity{e.to, ref}
-		}
+func (m mapping) identify(admitted sources, p pair, ref string) identity {
+	if to, ok := m.to[p]; ok && admitted.has(to) {
+		p = to
 	}
 	return identity{p, ref}
 }
 
-func admits(admitted []pair, p pair) bool {
-	for _, a := range admitted {
-		if a == p {
-			return true
-		}
-	}
-	return false
+// sources are the pairs that a position is admitted for, in the profile's order and as a set.
+type sources struct {
+	list []pair
+	set  map[pair]struct{}
+}
+
+func (s sources) has(p pair) bool {
+	_, ok := s.set[p]
+	return ok
 }
 
 // digest is the identity as the contract writes it.
@@ -57,5 +58,18 @@ func (r reader) mapping() (m mapping) {
 			})
 		}),
 	)
+	m.to = make(map[pair]pair, len(m.entries))
+	for _, e := range m.entries {
+		m.to[e.from] = e.to
+	}
 	return m
+}
+
+func (r reader) sources() (s sources) {
+	s.list = list(r, r.pair)
+	s.set = make(map[pair]struct{}, len(s.list))
+	for _, p := range s.list {
+		s.set[p] = struct{}{}
+	}
+	return s
 }

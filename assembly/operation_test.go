@@ -53,8 +53,11 @@ func TestCompactionAgainstItsTurn(t *testing.T) {
 		if rules := rulesIn(got.Findings); !slices.Equal(rules, append([]Rule{}, tt.findings...)) || got.Verdict != verdictOf(got.Findings, nil) {
 			t.Errorf("%s: %s %v", tt.id, got.Verdict, got.Findings)
 		}
-		if c.OperationID() != "cop-1" || c.PinnedRevisionID() == "" || got.Derived.Action != "commit_proposal" {
-			t.Errorf("%s: %+v", tt.id, got.Derived)
+		if f, ok := got.Faithful(); ok != (len(tt.findings) == 0) || ok && !f.Outcome().StateAdvanced {
+			t.Errorf("%s: faithful is %v", tt.id, ok)
+		}
+		if c.OperationID() != "cop-1" || c.PinnedRevisionID() == "" || got.Outcome.Action != "commit_proposal" {
+			t.Errorf("%s: %+v", tt.id, got.Outcome)
 		}
 	}
 }
@@ -82,6 +85,9 @@ func TestRecoveryAgainstItsTurn(t *testing.T) {
 		got := VerifyRecovery(must(ParseRecovery(must(json.Marshal(whole)))), tt.turn)
 		if rules := rulesIn(got.Findings); !slices.Equal(rules, append([]Rule{}, tt.findings...)) {
 			t.Errorf("%s: %s %v", tt.id, got.Verdict, got.Findings)
+		}
+		if f, ok := got.Faithful(); ok != (len(tt.findings) == 0) || ok && !f.Outcome().Conformant {
+			t.Errorf("%s: faithful is %v", tt.id, ok)
 		}
 	}
 }

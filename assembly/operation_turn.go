@@ -17,7 +17,7 @@ func (in *compactionInput) againstTurn(turn Turn) (f []Finding) {
 	if op.proposerRule != rule {
 		f = append(f, Finding{R800, "/operation/proposer_rule"})
 	}
-	if rule != "" && op.binding != turn.Snapshot.bindingOf(position) {
+	if rule != "" && op.binding != turn.Snapshot.bindings()[position] {
 		f = append(f, Finding{R800, "/operation/provider_binding_id"})
 	}
 	return f
@@ -33,14 +33,13 @@ func (p *Profile) proposer() (position int64, rule Word) {
 	return 0, ""
 }
 
-// bindingOf is the binding of a position, "" where it has none.
-func (s *Snapshot) bindingOf(position int64) string {
+// bindings are the binding ids by position.
+func (s *Snapshot) bindings() map[int64]string {
+	ids := make(map[int64]string, len(s.positions))
 	for i := range s.positions {
-		if s.positions[i].position == position {
-			return s.positions[i].id
-		}
+		ids[s.positions[i].position] = s.positions[i].id
 	}
-	return ""
+	return ids
 }
 
 // againstTurn: the recovery names the turn's own snapshot (C0-R900), its bindings (C0-R910) and the results that were
@@ -49,8 +48,12 @@ func (in *recoveryInput) againstTurn(turn Turn) (f []Finding) {
 	if s := turn.Snapshot; s != nil && in.turn != (snapshotName{s.id, s.computedDigest}) {
 		f = append(f, Finding{R900, "/turn_snapshot_id"})
 	}
+	bindings := map[int64]string{}
+	if turn.Snapshot != nil {
+		bindings = turn.Snapshot.bindings()
+	}
 	for i, p := range in.positions {
-		if turn.Snapshot != nil && turn.Snapshot.bindingOf(p.position) != p.binding {
+		if turn.Snapshot != nil && bindings[p.position] != p.binding {
 			f = append(f, Finding{R910, pointer([]any{"/positions", i, "/binding_id"})})
 		}
 		if turn.Accepted != nil && p.acceptedDigest != turn.Accepted[p.position] {

@@ -9,17 +9,47 @@ type Turn struct {
 	Accepted map[int64]string
 }
 
-// CompactionReport is the answer about a compaction operation.
+// CompactionReport is the answer about a compaction operation, with the outcome that the contract dictates.
 type CompactionReport struct {
 	Report
-	Derived CompactionOutcome `json:"derived"`
+	Outcome CompactionOutcome `json:"derived"`
 }
 
-// RecoveryReport is the answer about a recovery.
+// RecoveryReport is the answer about a recovery, with the outcome that the contract dictates.
 type RecoveryReport struct {
 	Report
-	Derived RecoveryOutcome `json:"derived"`
+	Outcome RecoveryOutcome `json:"derived"`
 }
+
+// FaithfulCompaction is a compaction operation whose recorded outcome was verified. Only CompactionReport.Faithful makes one
+// that is not zero.
+type FaithfulCompaction struct{ outcome CompactionOutcome }
+
+// Faithful gives the verified operation; ok is false for any other verdict.
+func (r CompactionReport) Faithful() (c FaithfulCompaction, ok bool) {
+	if r.Verdict != Verified {
+		return FaithfulCompaction{}, false
+	}
+	return FaithfulCompaction{r.Outcome}, true
+}
+
+// Outcome is the recorded and dictated outcome.
+func (c FaithfulCompaction) Outcome() CompactionOutcome { return c.outcome }
+
+// FaithfulRecovery is a recovery whose recorded outcome was verified. Only RecoveryReport.Faithful makes one that is not
+// zero.
+type FaithfulRecovery struct{ outcome RecoveryOutcome }
+
+// Faithful gives the verified recovery; ok is false for any other verdict.
+func (r RecoveryReport) Faithful() (c FaithfulRecovery, ok bool) {
+	if r.Verdict != Verified {
+		return FaithfulRecovery{}, false
+	}
+	return FaithfulRecovery{r.Outcome}, true
+}
+
+// Outcome is the recorded and dictated outcome.
+func (c FaithfulRecovery) Outcome() RecoveryOutcome { return c.outcome }
 
 // VerifyCompaction says whether the recorded outcome of a compaction operation is the one that the contract dictates. Its
 // dictated outcome is the action. Like Verify it is a pure function.
@@ -34,7 +64,7 @@ func VerifyCompaction(c *Compaction, turn Turn) CompactionReport {
 			cover(CompactionRules, true, func(rule Rule, _ Evidence) bool {
 				return turn.Snapshot != nil && (rule == R805 || turn.Profile != nil)
 			})),
-		Derived: out,
+		Outcome: out,
 	}
 }
 
@@ -50,7 +80,7 @@ func VerifyRecovery(c *Recovery, turn Turn) RecoveryReport {
 			cover(RecoveryRules, true, func(rule Rule, _ Evidence) bool {
 				return rule == R900 && turn.Snapshot != nil || rule == R920 && turn.Accepted != nil
 			})),
-		Derived: out,
+		Outcome: out,
 	}
 }
 

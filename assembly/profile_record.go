@@ -35,7 +35,7 @@ type positionRule struct {
 	implementations []implementation
 	operations      []Word
 	slots           []Word
-	sources         []pair
+	sources         sources
 	ceiling         Word
 	sensitivities   []Word
 	minimum         Amount
@@ -94,9 +94,9 @@ func (r reader) positionRule() (p positionRule) {
 			into("enabled", &p.enabled, r.Bool),
 			into("requirement", &p.requirement, r.requirement),
 			into("implementations", &p.implementations, func() []implementation { return list(r, r.implementation) }),
-			into("operations", &p.operations, func() []Word { return list(r, r.operation) }),
+			into("operations", &p.operations, func() []Word { return r.words(r.operation) }),
 			into("target_slots", &p.slots, r.wordList),
-			into("admitted_sources", &p.sources, r.pairs),
+			into("admitted_sources", &p.sources, r.sources),
 			into("authority_ceiling", &p.ceiling, r.word),
 			into("sensitivities", &p.sensitivities, r.sensitivityList),
 			into("minimum", &p.minimum, r.amount),

@@ -132,8 +132,9 @@ func TestTruncationProperties(t *testing.T) {
 			pieces = append(pieces, sizedPiece{Ref{int64(i), 0}, size("piece"), rapid.Bool().Draw(t, "protected")})
 		}
 		f, _ := truncate(&in, pieces)
+		protected := in.protected(pieces)
 		for _, m := range f.Removed {
-			if in.isProtected(pieces, m.Part) {
+			if protected[m.Part] {
 				t.Fatalf("%v is protected", m)
 			}
 		}

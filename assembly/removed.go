@@ -12,21 +12,19 @@ func (f *finalInput) judgeRemoved(pieces []sizedPiece, want []Removal, recorded 
 	if err != nil {
 		return R785
 	}
-	isDerived := func(m Removal) bool {
-		return slices.ContainsFunc(want, func(w Removal) bool { return w.Part == m.Part })
-	}
-	for _, m := range got {
-		if f.isProtected(pieces, m.Part) {
-			return R780
-		}
+	protected := f.protected(pieces)
+	if slices.ContainsFunc(got, func(m Removal) bool { return protected[m.Part] }) {
+		return R780
 	}
 	if len(got) > len(want) && slices.Equal(got[:len(want)], want) {
 		return R785 // it went on after the first fit
 	}
-	for _, m := range got {
-		if m.Part.Kind == aContribution && !isDerived(m) {
-			return R760
-		}
+	derived := map[Part]bool{}
+	for _, m := range want {
+		derived[m.Part] = true
+	}
+	if slices.ContainsFunc(got, func(m Removal) bool { return m.Part.Kind == aContribution && !derived[m.Part] }) {
+		return R760
 	}
 	if len(got) < len(want) {
 		return R755
@@ -34,12 +32,17 @@ func (f *finalInput) judgeRemoved(pieces []sizedPiece, want []Removal, recorded 
 	return R785
 }
 
-func (f *finalInput) isProtected(pieces []sizedPiece, part Part) bool {
-	switch part.Kind {
-	case aContribution:
-		return slices.ContainsFunc(pieces, func(p sizedPiece) bool { return p.ref == part.Ref && p.isProtected })
-	case aToolResult:
-		return slices.ContainsFunc(f.toolResults, func(t toolResult) bool { return t.ref == part.Name && t.isProtected })
+// protected are the parts that no step may remove (C0-R780).
+func (f *finalInput) protected(pieces []sizedPiece) map[Part]bool {
+	parts := map[Part]bool{}
+	for _, p := range pieces {
+		parts[Part{Kind: aContribution, Ref: p.ref}] = p.isProtected
 	}
-	return slices.ContainsFunc(f.units, func(u transcriptUnit) bool { return u.name == part.Name && u.isProtected })
+	for _, t := range f.toolResults {
+		parts[Part{Kind: aToolResult, Name: t.ref}] = t.isProtected
+	}
+	for _, u := range f.units {
+		parts[Part{Kind: aTranscriptUnit, Name: u.name}] = u.isProtected
+	}
+	return parts
 }

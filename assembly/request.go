@@ -30,7 +30,7 @@ func (v *verifier) checkRequest(s *seat) {
 func (p *positionRule) outputContract(b Bounds) string {
 	c := append(make(canonical, 0, 512), outputContractDomain...)
 	c = append(c, `{"admitted_sources":[`...)
-	for i, s := range p.sources {
+	for i, s := range p.sources.list {
 		if i > 0 {
 			c = append(c, ',')
 		}

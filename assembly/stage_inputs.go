@@ -109,11 +109,11 @@ func clampStage(r reader) stage {
 
 func identityStage(r reader) stage {
 	var m mapping
-	var admitted []pair
+	var admitted sources
 	var s SourceRef
 	r.Object(
 		into("equivalence_mapping", &m, r.mapping),
-		into("admitted_sources", &admitted, r.pairs),
+		into("admitted_sources", &admitted, r.sources),
 		into("source", &s, r.sourceRef),
 	)
 	id := m.identify(admitted, pair{s.SourceClass, s.Namespace}, s.StableRef)

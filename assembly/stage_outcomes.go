@@ -24,7 +24,7 @@ type mergeInput struct {
 	position   int64
 	isRequired bool
 	status     Word
-	admitted   []pair
+	admitted   sources
 	rows       []piece
 }
 
@@ -85,7 +85,7 @@ func (r reader) mergeInput() (p mergeInput) {
 		into("position", &p.position, r.count),
 		into("requirement", &p.isRequired, func() bool { return r.requirement() == required }),
 		into("status", &p.status, r.positionOutcomeWord),
-		into("admitted_sources", &p.admitted, r.pairs),
+		into("admitted_sources", &p.admitted, r.sources),
 		into("contributions", &p.rows, func() []piece {
 			return list(r, func() (row piece) {
 				var s SourceRef

@@ -40,7 +40,7 @@ func validateStage(r reader) stage {
 			r.Object(
 				into("requirement", &rule.isRequired, func() bool { return r.requirement() == required }),
 				into("target_slots", &rule.slots, r.wordList),
-				into("admitted_sources", &rule.sources, r.pairs),
+				into("admitted_sources", &rule.sources, r.sources),
 				into("empty_success", &rule.emptySuccess, r.Bool),
 			)
 		}),

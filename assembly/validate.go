@@ -8,7 +8,7 @@ import "slices"
 type resultRule struct {
 	isRequired   bool
 	slots        []Word
-	sources      []pair
+	sources      sources
 	emptySuccess bool
 	allocation   Bounds
 	// The ids of the request.
@@ -82,7 +82,7 @@ func (rule resultRule) content(b *broken, c *contribution) {
 	b.unless(authorityRank(c.authority) >= 0, R545)
 	b.unless(c.sensitivity == "" || sensitivityRank(c.sensitivity) >= 0, R550)
 	b.unless(len(c.malformed) == 0 && c.times.retrievedAt.set, R555)
-	b.unless(admits(rule.sources, c.source.pair) && c.source.confirmed(), R560)
+	b.unless(rule.sources.has(c.source.pair) && c.source.confirmed(), R560)
 	b.unless(c.times.revision.isWellFormed(), R565)
 }
 
