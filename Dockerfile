@@ -1,11 +1,12 @@
-# The build needs nothing but Go; the result is one static program on a small Debian.
+# The build needs nothing but Go; the result is one static program on a small Debian. The embedded engine, which would make
+# it a dynamic one, is for `ledgerd dev` only.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /out/ledgerd ./cmd/ledgerd
+    CGO_ENABLED=0 go build -tags noengine -trimpath -ldflags='-s -w' -o /out/ledgerd ./cmd/ledgerd
 
 FROM debian:bookworm-slim
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/

@@ -34,6 +34,8 @@ var may = map[string][]string{
 	"internal/postgres/ledgertest": {"+cores", "internal/kinds", "internal/postgres", "internal/devstack/pgtest"},
 	"internal/devstack":            {},
 	"internal/devstack/pgtest":     {"internal/devstack"},
+	"internal/devstack/engine":     {},
+	"internal/devstack/chtest":     {"internal/devstack/engine"},
 	"internal/rooms":               {},
 }
 
@@ -48,7 +50,8 @@ var impure = []string{"os", "os/exec", "net", "net/http", "io/ioutil", "log", "l
 var vendors = map[string][]string{
 	"github.com/jackc/pgx":                {"internal/postgres", "internal/postgres/ledgertest", "internal/devstack", "internal/devstack/pgtest"},
 	"github.com/pressly/goose":            {"internal/postgres"},
-	"github.com/ClickHouse/clickhouse-go": {"internal/clickhouse"},
+	"github.com/ClickHouse/clickhouse-go": {"internal/clickhouse", "internal/devstack/engine"},
+	"github.com/ebitengine/purego":        {"internal/devstack/engine"},
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
 	"github.com/go-chi/chi":               {"api"},
 	"github.com/prometheus/client_golang": {"api", "cmd/ledgerd"},
