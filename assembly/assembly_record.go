@@ -5,15 +5,17 @@ const Version = "c0.assembly.v1"
 
 // Identity says which assembly of which turn a record is of. The ids are what the host recorded: data, never authority.
 type Identity struct {
-	TenantID       string
-	AgentID        string
-	WorkspaceID    string
-	ConversationID string
-	TurnID         string
-	AssemblyID     string
-	Kind           Word   // initial, tool_loop_step, approval_resume, bounded_retry or compaction_rebuild
-	Predecessor    string // the assembly before, "" where there is none
-	CorrelationID  string
+	TenantID       string `json:"tenant_id"`
+	AgentID        string `json:"agent_id"`
+	WorkspaceID    string `json:"workspace_id"`
+	ConversationID string `json:"conversation_id"`
+	TurnID         string `json:"turn_id"`
+	AssemblyID     string `json:"context_assembly_id"`
+	// Kind is initial, tool_loop_step, approval_resume, bounded_retry or compaction_rebuild.
+	Kind Word `json:"assembly_kind"`
+	// Predecessor is the assembly before this one; "", which is null, where there is none.
+	Predecessor   Word   `json:"predecessor_assembly_id"`
+	CorrelationID string `json:"correlation_id"`
 }
 
 // Assembly is a whole assembly record (section 3.1): of the right shape, nothing more. Verify says whether its outcome is
@@ -92,7 +94,7 @@ func (r reader) identity() (id Identity) {
 		into("assembly_kind", &id.Kind, func() Word {
 			return r.wordOf("initial", "tool_loop_step", "approval_resume", "bounded_retry", rebuildKind)
 		}),
-		into("predecessor_assembly_id", &id.Predecessor, func() string { return orNull(r, r.token) }),
+		into("predecessor_assembly_id", &id.Predecessor, func() Word { return orNull(r, r.word) }),
 		into("correlation_id", &id.CorrelationID, r.token),
 	)
 	return id

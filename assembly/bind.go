@@ -60,7 +60,7 @@ func (v *verifier) bind() (decided bool) {
 	return false
 }
 
-// seat gives every enabled position of the profile what the snapshot, the plan and the runtime have for it.
+// seat gives every enabled position of the profile what the snapshot and the plan have for it.
 func (v *verifier) seat() {
 	a := v.rec
 	for i := range a.profile.positions {
@@ -69,7 +69,7 @@ func (v *verifier) seat() {
 		}
 	}
 	slices.SortFunc(v.seats, func(a, b seat) int { return cmp.Compare(a.rule.position, b.rule.position) })
-	var bound, planned, rows []int64
+	var bound, planned []int64
 	for i := range a.snapshot.positions {
 		b := &a.snapshot.positions[i]
 		if s := v.at(b.position); s != nil && s.bindingAt == "" {
@@ -84,26 +84,17 @@ func (v *verifier) seat() {
 		}
 		planned = append(planned, p.position)
 	}
-	for i := range a.rows {
-		row := &a.rows[i]
-		if s := v.at(row.position); s != nil && s.rowAt == "" {
-			s.row, s.rowAt = row, "/positions/"+strconv.Itoa(i)
-		}
-		rows = append(rows, row.position)
-	}
-	slices.Sort(rows) // in any order
-	v.checkSeating(bound, planned, rows)
+	v.checkSeating(bound, planned)
 }
 
-// checkSeating: the three lists are of exactly the enabled positions, so that nothing is added, left out or promoted.
-func (v *verifier) checkSeating(bound, planned, rows []int64) {
+// checkSeating: both lists are of exactly the enabled positions, in order.
+func (v *verifier) checkSeating(bound, planned []int64) {
 	enabled := make([]int64, len(v.seats))
 	for i := range v.seats {
 		enabled[i] = v.seats[i].rule.position
 	}
 	v.unless(slices.Equal(bound, enabled), R200, "/snapshot/positions")
 	v.unless(slices.Equal(planned, enabled), R300, "/plan/positions")
-	v.unless(slices.Equal(rows, enabled), R665, "/positions")
 	for i := range v.seats {
 		s := &v.seats[i]
 		if s.bindingAt == "" {

@@ -86,6 +86,7 @@ func snapshotChanges() []change {
 		{rule: R240, id: "rule digest", sealed: nil, after: resealed("/snapshot", snapshotDomain, "snapshot_digest", put(bind10+"/rule_digest", hashOf("z"))), findings: []Rule{R240}},
 		{rule: R250, id: "flag", sealed: put(bind10+"/eligible", false), findings: []Rule{R250}},
 		{rule: R250, id: "required and not eligible", sealed: all(ineligible20, unbound), outcome: Failed, code: RequiredUnavailable},
+		{rule: R250, id: "required and not eligible, so that nothing ran", sealed: all(ineligible20, put("/positions", []any{})), outcome: Failed, code: RequiredUnavailable},
 		{rule: R250, id: "optional and not eligible", sealed: all(put(bind10+"/axes/capable", no), put(bind10+"/eligible", false), quiet10), outcome: Degraded},
 		{rule: R255, id: "degraded", sealed: all(put(bind10+"/axes/healthy", Degraded), put(rule10+"/allow_degraded_bind", true)), outcome: Degraded},
 		{rule: R255, id: "degraded where it may not", sealed: all(put(bind10+"/axes/healthy", Degraded), quiet10), findings: []Rule{R255}, outcome: Degraded},

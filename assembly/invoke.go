@@ -1,10 +1,13 @@
 package assembly
 
+import "strconv"
+
 // The contract's "Deadlines, cancellation, failure, and recovery" and "Contribution result": from what happened at a
 // position to its event (section 4, steps 4 and 5).
 
 // invoke checks what the kernel did at every seat and derives its event.
 func (v *verifier) invoke() {
+	v.seatRows()
 	for i := range v.seats {
 		s := &v.seats[i]
 		if s.rowAt == "" {
@@ -21,6 +24,22 @@ func (v *verifier) invoke() {
 		v.judgeCache(s)
 		s.event = v.eventOf(s, got)
 	}
+}
+
+// seatRows gives every seat its runtime row: exactly one each, in any order, so that nothing is left out or promoted
+// (C0-R665).
+func (v *verifier) seatRows() {
+	isOneEach := len(v.rec.rows) == len(v.seats)
+	for i := range v.rec.rows {
+		row := &v.rec.rows[i]
+		s := v.at(row.position)
+		if s == nil || s.rowAt != "" {
+			isOneEach = false
+			continue
+		}
+		s.row, s.rowAt = row, "/positions/"+strconv.Itoa(i)
+	}
+	v.unless(isOneEach, R665, "/positions")
 }
 
 func (v *verifier) conduct(s *seat) conductInput {

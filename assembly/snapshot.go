@@ -31,7 +31,7 @@ func (v *verifier) checkAnchors() {
 	}
 	v.unless(a.id.Kind != rebuildKind || a.id.Predecessor != "", R770, "/identity/predecessor_assembly_id")
 	if p := v.anchors.Predecessor; p != nil {
-		v.unless(p.AssemblyID == a.id.Predecessor, R770, "/identity/predecessor_assembly_id")
+		v.unless(p.AssemblyID == string(a.id.Predecessor), R770, "/identity/predecessor_assembly_id")
 		v.unless(a.id.Kind != rebuildKind || p.Rebuilds, R770, "/identity/assembly_kind")
 		v.unless(a.id.Kind != rebuildKind || p.SnapshotID == s.id, R770, "/snapshot/snapshot_id")
 	}
