@@ -7,3 +7,8 @@ import "embed"
 //
 //go:embed postgres/*.sql
 var Postgres embed.FS
+
+// ClickHouse holds the migrations of the projection, in clickhouse/.
+//
+//go:embed clickhouse/*.sql
+var ClickHouse embed.FS

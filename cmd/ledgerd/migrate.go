@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 
+	"ledgerd/internal/clickhouse"
 	"ledgerd/internal/postgres"
 )
 
 type migrateCmd struct {
-	MigrateURL string `required:"" env:"LEDGERD_MIGRATE_URL" placeholder:"URL" help:"Postgres URL of the owner role (ledger_owner)."`
+	MigrateURL    string `required:"" env:"LEDGERD_MIGRATE_URL" placeholder:"URL" help:"Postgres URL of the owner role (ledger_owner)."`
+	ClickhouseURL string `env:"LEDGERD_CLICKHOUSE_URL" placeholder:"URL" help:"ClickHouse to migrate up as well: clickhouse://, http:// or https://. None when empty."`
 
 	Up     migrateUpCmd     `cmd:"" help:"Apply what is missing."`
 	Down   migrateDownCmd   `cmd:"" help:"Take the newest migration back; refused once the log has entries."`
@@ -33,6 +35,14 @@ func (migrateUpCmd) Run(p *process, c *cli) error {
 		}
 		for _, name := range applied {
 			fmt.Fprintln(p.stdout, "applied", name)
+		}
+		if c.Migrate.ClickhouseURL != "" {
+			if applied, err = clickhouse.Migrate(p.ctx, c.Migrate.ClickhouseURL); err != nil {
+				return err
+			}
+			for _, name := range applied {
+				fmt.Fprintln(p.stdout, "applied to ClickHouse", name)
+			}
 		}
 		fmt.Fprintln(p.stdout, "the schema is up to date")
 		return nil

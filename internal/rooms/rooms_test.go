@@ -32,6 +32,7 @@ var may = map[string][]string{
 	"internal/audit":               {"+cores", "internal/kinds", "internal/strictjson"},
 	"internal/postgres":            {"+cores", "internal/kinds", "internal/audit", "migrations"},
 	"internal/postgres/ledgertest": {"+cores", "internal/kinds", "internal/postgres", "internal/devstack/pgtest"},
+	"internal/clickhouse":          {"metering", "migrations"},
 	"internal/devstack":            {},
 	"internal/devstack/pgtest":     {"internal/devstack"},
 	"internal/devstack/engine":     {},
@@ -49,7 +50,7 @@ var impure = []string{"os", "os/exec", "net", "net/http", "io/ioutil", "log", "l
 // vendors says which rooms may import a vendor's driver.
 var vendors = map[string][]string{
 	"github.com/jackc/pgx":                {"internal/postgres", "internal/postgres/ledgertest", "internal/devstack", "internal/devstack/pgtest"},
-	"github.com/pressly/goose":            {"internal/postgres"},
+	"github.com/pressly/goose":            {"internal/postgres", "internal/clickhouse"},
 	"github.com/ClickHouse/clickhouse-go": {"internal/clickhouse", "internal/devstack/engine"},
 	"github.com/ebitengine/purego":        {"internal/devstack/engine"},
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
