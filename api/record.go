@@ -22,9 +22,10 @@ import (
 // idempotent by the entry's key. Errors are those of internal/kinds.
 type appender interface {
 	Append(ctx context.Context, who kinds.Poster, acc *kinds.Accepted) (kinds.Recorded, error)
-	// Submit queues submissions in their order, waiting for room, and returns; wait has an outcome for each, as of Append.
+	// Submit queues submissions in their order, waiting for room, and returns; wait has an outcome for each, as of Append. It
+	// empties the list on the way.
 	Submit(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) (wait func() []kinds.Outcome)
-	// AppendAll appends all in one transaction or none. It empties the list on the way.
+	// AppendAll appends all in one transaction or none. It empties the list as well.
 	AppendAll(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) []kinds.Outcome
 	Depth() int
 	// Refusal is why nothing can be appended until an operator has looked, nil while all is well.

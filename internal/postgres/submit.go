@@ -27,7 +27,8 @@ func (a *Appender) Append(ctx context.Context, who kinds.Poster, acc *kinds.Acce
 
 // Submit queues submissions in their order and returns; each is recorded on its own, as by Append. When the queue is full
 // it waits for room. wait returns an outcome for each, in their order, once all are decided; those that are not when ctx
-// ends have its error. kinds.ErrBusy when ctx's deadline came before there was room: nothing was recorded.
+// ends have its error. kinds.ErrBusy when ctx's deadline came before there was room: nothing was recorded. The list is
+// emptied on the way, so that of what waits one copy is held and not two.
 func (a *Appender) Submit(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) (wait func() []kinds.Outcome) {
 	outcomes := make([]kinds.Outcome, len(list))
 	members, at := make([]pending, 0, len(list)), make([]int, 0, len(list))
@@ -37,6 +38,7 @@ func (a *Appender) Submit(ctx context.Context, who kinds.Poster, list []*kinds.A
 			outcomes[i].Err = err
 			continue
 		}
+		list[i] = nil
 		members, at = append(members, p), append(at, i)
 	}
 	u := newUnit(who.Tenant, members)
@@ -58,7 +60,6 @@ func (a *Appender) Submit(ctx context.Context, who kinds.Poster, list []*kinds.A
 
 // AppendAll records all submissions in one transaction or none of them, and returns an outcome for each. When one can't be
 // recorded it has its error, and the others have kinds.ErrNotRecorded. Replays are no hindrance. Otherwise it is as Submit.
-// The list is emptied on the way, so that of a large group one copy is held and not two.
 func (a *Appender) AppendAll(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) []kinds.Outcome {
 	outcomes := failAll(len(list), kinds.ErrNotRecorded)
 	members, refused := make([]pending, 0, len(list)), false

@@ -21,7 +21,7 @@ func TestSubmitKeepsOrder(t *testing.T) {
 		ledgertest.Consent(t, "a", "p"), ledgertest.Consent(t, "b", "p"), ledgertest.Consent(t, "a", "p"),
 		ledgertest.Consent(t, "b", "q"), ledgertest.Consent(t, "c", "p"),
 	}
-	first := l.Appender.Submit(t.Context(), ledgertest.Host, list)
+	first := l.Appender.Submit(t.Context(), ledgertest.Host, slices.Clone(list))
 	second := l.Appender.Submit(t.Context(), ledgertest.Host, list[3:])
 	got := first()
 	for i, want := range []struct {
@@ -184,7 +184,7 @@ func TestSubmitCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	list := []*kinds.Accepted{ledgertest.Consent(t, "a", "p"), ledgertest.Consent(t, "b", "p")}
-	for _, o := range l.Appender.Submit(ctx, ledgertest.Host, list)() {
+	for _, o := range l.Appender.Submit(ctx, ledgertest.Host, slices.Clone(list))() {
 		if o.Err != nil && !errors.Is(o.Err, context.Canceled) {
 			t.Errorf("cancelled: %v", o.Err)
 		}
