@@ -178,14 +178,14 @@ func splitFrames(e metering.Event) frameColumns {
 	n := len(e.Frames)
 	c := frameColumns{ids: make([]string, 0, n), digests: make([]*string, 0, n), tokens: make([]int64, 0, n)}
 	foreign := false
-	providers := make([]string, 0, n)
-	for _, f := range e.Frames {
+	providers, digests := make([]string, 0, n), make([]string, n) // pointed into, instead of an allocation each
+	for i, f := range e.Frames {
 		providers = append(providers, f.Frame.ProviderID)
 		foreign = foreign || f.Frame.ProviderID != e.ProviderID
 		c.ids = append(c.ids, f.Frame.FrameID)
 		var digest *string
 		if v, ok := f.Frame.ContentDigest.Value(); ok {
-			digest = &v
+			digests[i], digest = v, &digests[i]
 		}
 		c.digests = append(c.digests, digest)
 		c.tokens = append(c.tokens, int64(f.TokenCost))

@@ -4,27 +4,22 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-type step struct {
-	name  string
-	index int // used when name is ""
-}
-
 // Decoder reads one JSON document from a byte slice. It is not safe for concurrent use.
 type Decoder struct {
 	src     []byte
 	dec     *jsontext.Decoder
 	mode    Mode
-	path    []step
+	path    []byte // the place that is being read, as a JSON pointer
 	err     *Error
 	unknown []string
 	number  *Error
+	room    [96]byte // for path, which is rarely longer
 }
 
 // NewDecoder reads src, which must not change while the Decoder is used.
@@ -39,7 +34,9 @@ func NewWrapper(src []byte) *Decoder { return newDecoder(src, Closed, true) }
 func newDecoder(src []byte, mode Mode, wrapper bool) *Decoder {
 	dec := decoders.Get().(*jsontext.Decoder)
 	dec.Reset(bytes.NewBuffer(src), jsontext.AllowDuplicateNames(wrapper))
-	return &Decoder{src: src, dec: dec, mode: mode}
+	d := &Decoder{src: src, dec: dec, mode: mode}
+	d.path = d.room[:0]
+	return d
 }
 
 // Parse reads all of src with read. On an error, always an *Error, the value is T's zero.
@@ -94,17 +91,24 @@ func (d *Decoder) Fail(rule Rule, detail string) {
 }
 
 // Pointer is the place that is being read, as a JSON pointer of known names and indexes.
-func (d *Decoder) Pointer() string {
-	var b strings.Builder
-	for _, s := range d.path {
-		b.WriteByte('/')
-		if s.name == "" {
-			b.WriteString(strconv.Itoa(s.index))
-			continue
+func (d *Decoder) Pointer() string { return string(d.path) }
+
+// enter goes to a member, by a name of ours, and returns the way back: the length of the path before. Copying the name keeps
+// what reads a member from escaping to the heap with the table that it stands in.
+func (d *Decoder) enter(name string) (back int) {
+	back = len(d.path)
+	d.path = append(d.path, '/')
+	for i := range len(name) {
+		switch name[i] { // RFC 6901 §3
+		case '~':
+			d.path = append(d.path, "~0"...)
+		case '/':
+			d.path = append(d.path, "~1"...)
+		default:
+			d.path = append(d.path, name[i])
 		}
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(s.name))
 	}
-	return b.String()
+	return back
 }
 
 // In reads with another mode: a closed wrapper around an open artifact.

@@ -1,6 +1,11 @@
 package strictjson
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Member is one row of an object's shape: a known name, whether it must be present, and what reads its value.
 type Member struct {
@@ -23,11 +28,10 @@ func (d *Decoder) Object(members ...Member) {
 	var seen uint64 // one bit a member; no shape comes near 64
 	hasUnknown := false
 	for d.err == nil && d.dec.PeekKind() != '}' {
-		tok, ok := d.token()
+		i, ok := d.member(members)
 		if !ok {
 			return
 		}
-		i := indexOf(members, tok.String())
 		if i < 0 {
 			d.unknownMember(!hasUnknown)
 			hasUnknown = true
@@ -38,9 +42,9 @@ func (d *Decoder) Object(members ...Member) {
 			return
 		}
 		seen |= 1 << i
-		d.path = append(d.path, step{name: members[i].name})
+		back := d.enter(members[i].name)
 		members[i].read()
-		d.path = d.path[:len(d.path)-1]
+		d.path = d.path[:back]
 	}
 	if d.err != nil {
 		return
@@ -56,13 +60,32 @@ func (d *Decoder) Object(members ...Member) {
 	}
 }
 
-func indexOf(members []Member, name string) int {
-	for i := range members {
-		if members[i].name == name {
-			return i
+// member reads a member's name and finds it in the table: -1 for one that is not there. Most names are spelt without
+// escapes and are compared where they stand.
+func (d *Decoder) member(members []Member) (i int, ok bool) {
+	if d.dec.PeekKind() != '"' {
+		d.token() // a syntax error; token records it
+		d.Fail(RuleSyntax, "a member's name is required")
+		return 0, false
+	}
+	quoted, err := d.dec.ReadValue()
+	if err != nil {
+		d.syntax(err)
+		return 0, false
+	}
+	name := []byte(quoted[1 : len(quoted)-1])
+	if bytes.IndexByte(name, '\\') >= 0 {
+		if name, err = jsontext.AppendUnquote(nil, quoted); err != nil {
+			d.syntax(err)
+			return 0, false
 		}
 	}
-	return -1
+	for i := range members {
+		if string(name) == members[i].name {
+			return i, true
+		}
+	}
+	return -1, true
 }
 
 // unknownMember reads over a member that no table names; first says that it is the object's first one.
@@ -99,9 +122,10 @@ func (d *Decoder) Array(elem func(i int)) {
 		return
 	}
 	for i := 0; d.err == nil && d.dec.PeekKind() != ']'; i++ {
-		d.path = append(d.path, step{index: i})
+		back := len(d.path)
+		d.path = strconv.AppendInt(append(d.path, '/'), int64(i), 10)
 		elem(i)
-		d.path = d.path[:len(d.path)-1]
+		d.path = d.path[:back]
 	}
 	if d.err == nil {
 		d.token()
