@@ -223,6 +223,26 @@ func (s *service) watchHandler(t *testing.T) <-chan struct{} {
 	return ended
 }
 
+// A request takes as long as it makes progress, whatever the server allows a whole request.
+func TestBulkOutlivesTheServersTimeouts(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	const timeout = 200 * time.Millisecond
+	server := httptest.NewUnstartedServer(s.api.Handler())
+	server.Config.ReadTimeout, server.Config.WriteTimeout = timeout, timeout
+	server.Start()
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	c := s.converse(t, "")
+	for start, n := time.Now(), 0; time.Since(start) < 3*timeout; n++ {
+		c.say(consentLine(fmt.Sprint(n), "1") + "\n")
+		if r := c.hear(); r.Status != http.StatusCreated {
+			t.Fatalf("%+v", r)
+		}
+	}
+	c.end()
+}
+
 // A body that stalls ends its request with a result that says so.
 func TestBulkBodyStalls(t *testing.T) {
 	t.Parallel()

@@ -229,6 +229,10 @@ func TestBulkRoles(t *testing.T) {
 	if got := statuses(s.bulk(t, kinds.Admin, "", lines)); got != "1:403 2:201@1" {
 		t.Errorf("admin: %s", got)
 	}
+	erasure := `{"kind":"erasure","idempotency_key":"e","artifact":{"reason":"r","seqs":[0]}}`
+	if got := statuses(s.bulk(t, kinds.Admin, "", erasure)); got != "1:403" {
+		t.Errorf("an erasure in bulk: %s", got)
+	}
 	for _, role := range []kinds.Role{kinds.Auditor, kinds.Operator} {
 		got := s.as(t, role, "POST", "/v1/entries", lines, "Content-Type", ndjson)
 		if p := got.problem(t); got.status != http.StatusForbidden || p.Code != "forbidden" {
