@@ -133,17 +133,30 @@ func (s *ConsentStore) Drifted(providerID string, scope EgressScope, info Provid
 	if h == nil || len(h.grants) == 0 {
 		return false
 	}
-	var live, liveSame, same bool
-	for _, g := range h.grants {
-		r := s.receipts[g.index]
-		pins := r.ProviderName == info.Name && r.ProviderVersion == info.Version
-		standing, _ := s.standingOf(g, h.revocations, t)
-		same = same || pins
-		live = live || standing.State == Live
-		liveSame = liveSame || pins && standing.State == Live
+	same := h.pinnedTo(s.receipts)[pin{info.Name, info.Version}]
+	if h.overTime(s.receipts).at(t).State == Live {
+		return same == nil || same.at(t).State != Live
 	}
-	if live {
-		return !liveSame
+	return same == nil
+}
+
+// pin is the identity that a grant was given to.
+type pin struct{ name, version string }
+
+// pinnedTo makes a timeline of the grants to each identity, once. Only whether one is in force is asked of them.
+func (h *history) pinnedTo(receipts []ConsentReceipt) map[pin]*timeline {
+	if m := h.pinned.Load(); m != nil {
+		return *m
 	}
-	return !same
+	by := map[pin][]period{}
+	for _, p := range h.overTime(receipts).periods {
+		r := receipts[p.place]
+		by[pin{r.ProviderName, r.ProviderVersion}] = append(by[pin{r.ProviderName, r.ProviderVersion}], p)
+	}
+	m := make(map[pin]*timeline, len(by))
+	for who, periods := range by {
+		m[who] = newTimeline(periods, nil)
+	}
+	h.pinned.Store(&m)
+	return m
 }

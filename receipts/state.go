@@ -31,46 +31,45 @@ type Standing struct {
 	State State
 	// Receipt is the grant that decided, the zero value for NeverGranted.
 	Receipt ConsentReceipt
-	// Index is the receipt's place among all receipts of the store in the order of recording, or -1.
+	// Index is the receipt's place among all receipts of the store in the order of recording, or -1. Of a boolean consent it
+	// is the record's place among its provider's.
 	Index int
-	// EndedAt is when that grant ended, for Revoked and Expired.
+	// EndedAt is when that consent ended, for Revoked and Expired.
 	EndedAt time.Time
+	// Revocation is the place of the revocation that ended it, among all of the store in the order of recording, or -1.
+	Revocation int
+	// FirstRevocation is the place of the first recorded one of those that had taken this consent back by then, or -1: who
+	// knew any of them knew that it was over.
+	FirstRevocation int
 }
+
+// never is the standing of what nobody agreed to.
+var never = Standing{State: NeverGranted, Index: -1, Revocation: -1, FirstRevocation: -1}
 
 // StateAt is how consent of exactly this provider and scope stood at t: granted_at ≤ t < expires_at by instants, and not
 // revoked. A revocation ends the grants that began before it, or at the same instant and were recorded before it. Of
-// several live grants the first recorded decides; else the one that began last.
+// several live grants the first recorded decides; else the one that began last. The first question about a target costs n
+// log n in its history, each further one log n.
 func (s *ConsentStore) StateAt(providerID string, scope EgressScope, t time.Time) Standing {
-	best := Standing{State: NeverGranted, Index: -1}
 	h := s.byTarget[target{providerID, scope}]
 	if h == nil {
-		return best
+		return never
 	}
-	var bestBegan time.Time
-	for _, g := range h.grants {
-		standing, began := s.standingOf(g, h.revocations, t)
-		if standing.State == Live {
-			return standing
-		}
-		r, b := rank(standing.State), rank(best.State)
-		if r > b || r == b && !began.Before(bestBegan) {
-			best, bestBegan = standing, began
-		}
+	standing := h.overTime(s.receipts).at(t)
+	if standing.Index >= 0 {
+		standing.Receipt = s.receipts[standing.Index]
 	}
-	return best
+	return standing
 }
 
-// rank orders the states that are not live by how near they come.
-func rank(s State) int {
-	switch s {
-	case Revoked, Expired:
-		return 3
-	case NotYetGranted:
-		return 2
-	case Undated:
-		return 1
+// overTime makes the timeline once. The history is never changed under it: adding to it forgets the timeline.
+func (h *history) overTime(receipts []ConsentReceipt) *timeline {
+	if l := h.line.Load(); l != nil {
+		return l
 	}
-	return 0
+	l := newTimeline(h.periods(receipts), h.revocations)
+	h.line.Store(l)
+	return l
 }
 
 // Standings is how each grant of exactly this provider and scope stood at t, in the order of recording. StateAt is the one
@@ -81,43 +80,14 @@ func (s *ConsentStore) Standings(providerID string, scope EgressScope, t time.Ti
 		if h == nil {
 			return
 		}
-		for _, g := range h.grants {
-			if standing, _ := s.standingOf(g, h.revocations, t); !yield(standing) {
+		for _, p := range h.overTime(s.receipts).periods {
+			standing := p.standingAt(t)
+			standing.Receipt = s.receipts[p.place]
+			if !yield(standing) {
 				return
 			}
 		}
 	}
-}
-
-func (s *ConsentStore) standingOf(g grant, revocations []revocation, t time.Time) (_ Standing, began time.Time) {
-	r := s.receipts[g.index]
-	out := Standing{Receipt: r, Index: g.index, State: Live}
-	switch {
-	case !g.dated:
-		out.State = Undated
-		return out, time.Time{}
-	case t.Before(g.began):
-		out.State = NotYetGranted
-		return out, g.began
-	}
-	if r.ExpiresAt != nil && !t.Before(g.ends) {
-		out.State, out.EndedAt = Expired, g.ends
-	}
-	if end, revoked := revokedAt(g, revocations); revoked && !t.Before(end) && (out.State == Live || end.Before(g.ends)) {
-		out.State, out.EndedAt = Revoked, end
-	}
-	return out, g.began
-}
-
-// revokedAt is the earliest revocation that concerns a grant.
-func revokedAt(g grant, revocations []revocation) (end time.Time, revoked bool) {
-	for _, v := range revocations {
-		concerns := v.at.After(g.began) || v.at.Equal(g.began) && v.recorded > g.recorded
-		if concerns && (!revoked || v.at.Before(end)) {
-			end, revoked = v.at, true
-		}
-	}
-	return end, revoked
 }
 
 // finding is the code for a receipt that permits by presence and not by time.

@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"sync/atomic"
 	"time"
 
 	"ledgerd/frames"
@@ -15,6 +16,7 @@ type ConsentStore struct {
 	receipts []ConsentReceipt
 	byTarget map[target]*history
 	recorded int // events so far: the order of grants and revocations among each other
+	revoked  int // revocations so far
 }
 
 // target is what a grant or a revocation is about.
@@ -27,6 +29,7 @@ type target struct {
 type recordHistory struct {
 	given       []givenRecord
 	revocations []revocation
+	line        atomic.Pointer[timeline] // nil until it is asked for
 }
 
 type givenRecord struct {
@@ -37,6 +40,8 @@ type givenRecord struct {
 type history struct {
 	grants      []grant
 	revocations []revocation
+	line        atomic.Pointer[timeline]          // nil until it is asked for
+	pinned      atomic.Pointer[map[pin]*timeline] // of the grants to each identity
 }
 
 type grant struct {
@@ -51,6 +56,7 @@ type grant struct {
 type revocation struct {
 	at       time.Time
 	recorded int
+	place    int // among all revocations of the store
 }
 
 // Record adds a boolean consent. Nothing is checked and no time is stamped: there is no clock here.
@@ -71,6 +77,7 @@ func (s *ConsentStore) recordsAt(key string) *recordHistory {
 		h = &recordHistory{}
 		s.records[key] = h
 	}
+	h.line.Store(nil)
 	return h
 }
 
@@ -89,13 +96,14 @@ func (s *ConsentStore) RecordRevocation(r Revocation) error {
 		return err
 	}
 	at, _ := frames.ParseInstant(r.RevokedAt) // Check has read it
+	s.revoked++
 	if r.Boolean {
 		h := s.recordsAt(r.ProviderID)
-		h.revocations = append(h.revocations, revocation{at, s.recorded})
+		h.revocations = append(h.revocations, revocation{at, s.recorded, s.revoked - 1})
 		return nil
 	}
 	h := s.at(target{r.ProviderID, r.Scope})
-	h.revocations = append(h.revocations, revocation{at, s.recorded})
+	h.revocations = append(h.revocations, revocation{at, s.recorded, s.revoked - 1})
 	return nil
 }
 
@@ -109,6 +117,8 @@ func (s *ConsentStore) at(t target) *history {
 		h = &history{}
 		s.byTarget[t] = h
 	}
+	h.line.Store(nil)
+	h.pinned.Store(nil)
 	return h
 }
 

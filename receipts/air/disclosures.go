@@ -22,8 +22,8 @@ func alwaysDisclosed() [8]Disclosure {
 		{"provider-receipt-is-not-a-session-record", "A provider receipt covers one exchange. It imports no claim of a session " +
 			"record, also where it refers to one."},
 		{"features-are-client-supplied", "The service feature list is supplied by the client, not inferred from the endpoint."},
-		{"unsigned-members", "Retention evidence, operators of included keys and auxiliary slots are not covered by the " +
-			"primary proof."},
+		{"unsigned-members", "The profile id, retention evidence, operators of included keys and auxiliary slots are not covered " +
+			"by the primary proof: anybody can change them and keep a valid bundle, also from one profile version to the other."},
 		{"replay-not-checked", "Replay and the uniqueness of receipt ids are not checked here; they need the receiver's own state."},
 	}
 }
