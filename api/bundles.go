@@ -30,9 +30,10 @@ type BundleBody struct {
 	ReceiptDigest string           `json:"receipt_digest"`
 	PolicySeq     *int64           `json:"policy_seq" jsonschema:"the trust-policy entry that it was judged under, null for none"`
 	VerifiedAt    string           `json:"verified_at"`
-	Verdict       air.Result       `json:"verdict"`
+	Verdict       *air.Result      `json:"verdict" jsonschema:"null once erased"`
 	Disclosures   []air.Disclosure `json:"disclosures" jsonschema:"what the verdict does not prove"`
-	Bundle        jsontext.Value   `json:"bundle"`
+	Bundle        jsontext.Value   `json:"bundle" jsonschema:"null once erased"`
+	ErasedBy      *int64           `json:"erased_by,omitzero" jsonschema:"the erasure that destroyed it"`
 }
 
 // BundleListBody is one page of recorded bundles.
@@ -128,7 +129,7 @@ func bundleBody(b *kinds.RecordedBundle) BundleBody {
 	r := b.Receiver
 	return BundleBody{
 		Seq: b.Seq, RecordedAt: b.RecordedAt, RequestID: b.RequestID, ReceiptDigest: r.ReceiptDigest, PolicySeq: r.PolicySeq,
-		VerifiedAt: r.VerifiedAt, Verdict: r.Verdict, Disclosures: r.Verdict.Disclosures, Bundle: b.Bundle,
+		VerifiedAt: r.VerifiedAt, Verdict: &r.Verdict, Disclosures: r.Verdict.Disclosures, Bundle: b.Bundle,
 	}
 }
 
@@ -211,16 +212,29 @@ func (a *API) searchBundles(c *call) (reply, error) {
 	}
 	page := BundleListBody{Bundles: make([]BundleBody, 0, len(list)), TreeSize: q.Size}
 	for _, e := range list {
-		b, err := kinds.ReadBundle(e)
+		b, err := listedBundle(e)
 		if err != nil {
 			return reply{}, err
 		}
-		page.Bundles = append(page.Bundles, bundleBody(b))
+		page.Bundles = append(page.Bundles, b)
 	}
 	if next >= 0 {
 		page.NextCursor, err = encodeCursor(cursor{After: next, Size: q.Size, Filter: filterOf(c)})
 	}
 	return reply{status: http.StatusOK, body: page}, err
+}
+
+// listedBundle is a bundle in a listing. An erased one is still named, with what its erasure left, so that a list never
+// looks shorter than it was.
+func listedBundle(e ledger.Entry) (BundleBody, error) {
+	if e.Erased() {
+		return BundleBody{Seq: e.Seq, RecordedAt: e.RecordedAt, ErasedBy: &e.ErasedBy, Disclosures: []air.Disclosure{}}, nil
+	}
+	b, err := kinds.ReadBundle(e)
+	if err != nil {
+		return BundleBody{}, err
+	}
+	return bundleBody(b), nil
 }
 
 func (a *API) bundleQuery(c *call) (q kinds.BundleQuery, err error) {

@@ -129,6 +129,9 @@ func TestBundleIsVerifiedWhenReceived(t *testing.T) {
 	if got.status != 201 || !strings.HasPrefix(rec.Key, "r1@sha256:") {
 		t.Fatalf("without a policy: %d %s", got.status, got.body)
 	}
+	if v := rec.Verdict; v == nil || v.Status != air.Indeterminate || v.OK || len(v.Indeterminate) == 0 || len(v.Disclosures) == 0 {
+		t.Errorf("the answer does not say that the bundle is not valid: %s", got.body)
+	}
 	var b api.BundleBody
 	s.as(t, kinds.Host, "GET", fmt.Sprintf("/v1/receipt-bundles/%d", rec.Seq), "").into(t, &b)
 	if b.Verdict.Status != air.Indeterminate || b.PolicySeq != nil || len(b.Disclosures) == 0 || len(b.Verdict.Disclosures) == 0 || *b.RequestID != "req/1" {
@@ -334,5 +337,27 @@ func TestVerdictIsProven(t *testing.T) {
 	}
 	if r := content.Receiver; r.Verdict.Status != air.Valid || r.PolicySeq == nil || *r.PolicySeq != policySeq || r.VerifiedAt == "" || content.Context.RequestID != "req/1" {
 		t.Errorf("content %s", e.Content)
+	}
+}
+
+// An erased bundle stays in listings as what its erasure left, and takes nothing else with it.
+func TestSearchGoesOnAfterAnErasure(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	key := signingKey("k")
+	s.pin(t, key)
+	gone, _ := s.postBundle(t, bundle(t, "r1", "one", key, nil))
+	kept, _ := s.postBundle(t, bundle(t, "r2", "two", key, nil))
+	if got := s.as(t, kinds.Admin, "POST", "/v1/erasures", fmt.Sprintf(`{"reason":"asked","seqs":[%d]}`, gone.Seq)); got.status != 201 {
+		t.Fatalf("erasing: %d %s", got.status, got.body)
+	}
+	var list api.BundleListBody
+	got := s.as(t, kinds.Auditor, "GET", "/v1/receipt-bundles?model=openai/some-model", "")
+	got.into(t, &list)
+	if got.status != 200 || len(list.Bundles) != 2 || list.Bundles[0].ErasedBy == nil || list.Bundles[0].Verdict != nil || list.Bundles[1].Seq != kept.Seq || list.Bundles[1].Verdict == nil {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	if got := s.as(t, kinds.Auditor, "GET", fmt.Sprintf("/v1/receipt-bundles/%d", gone.Seq), ""); got.status != 410 || *got.problem(t).Erasure == 0 {
+		t.Errorf("reading it: %d %s", got.status, got.body)
 	}
 }

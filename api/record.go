@@ -16,6 +16,7 @@ import (
 	"ledgerd/internal/strictjson"
 	"ledgerd/metering"
 	"ledgerd/receipts"
+	"ledgerd/receipts/air"
 )
 
 // appender is the one way into the log. Append returns when the entry is committed under a signed checkpoint; it is
@@ -45,6 +46,7 @@ type RecordedBody struct {
 	RecordedAt time.Time        `json:"recorded_at"`
 	LeafHash   string           `json:"leaf_hash" jsonschema:"SHA-256 of 0x00 and the envelope, standard base64"`
 	Findings   []frames.Finding `json:"findings" jsonschema:"what an auditor wants to know although the entry was accepted"`
+	Verdict    *air.Result      `json:"verdict,omitzero" jsonschema:"of a receipt bundle: what was found, and in disclosures what that does not prove; indeterminate is not accepted as valid"`
 	Proof      *ProofBody       `json:"proof,omitzero" jsonschema:"with proof=true; absent for an entry that an earlier incarnation's log holds"`
 }
 
@@ -107,11 +109,18 @@ func (a *API) appendAndProve(c *call, accepted *kinds.Accepted, prove bool) (rep
 	if err != nil {
 		return reply{}, err
 	}
-	var proof *ProofBody
+	body := recordedBody(recorded)
 	if prove {
-		proof, err = a.proofOf(c, recorded.Seq)
+		if body.Proof, err = a.proofOf(c, recorded.Seq); err != nil {
+			return reply{}, err
+		}
 	}
-	return recordedReply(recorded, proof), err
+	if accepted.Kind == &kinds.ReceiptBundle {
+		if body.Verdict, err = a.recordedVerdict(c, recorded.Seq); err != nil {
+			return reply{}, err
+		}
+	}
+	return recordedReply(recorded, body), nil
 }
 
 // accept reads the request's body and checks it as an artifact of the kind.
@@ -133,18 +142,32 @@ func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 	return kind.Accept(s, env)
 }
 
-func recordedReply(r kinds.Recorded, proof *ProofBody) reply {
+// recordedVerdict reads the verdict that is on record, which for a replay is that of the first time.
+func (a *API) recordedVerdict(c *call, seq int64) (*air.Result, error) {
+	e, err := a.store.Entry(c.ctx(), c.who.Tenant, kinds.Visibility{All: true}, seq)
+	if err != nil {
+		return nil, err
+	}
+	b, err := kinds.ReadBundle(e)
+	if err != nil {
+		return nil, err
+	}
+	return &b.Receiver.Verdict, nil
+}
+
+func recordedBody(r kinds.Recorded) RecordedBody {
 	findings := r.Findings
 	if findings == nil {
 		findings = []frames.Finding{}
 	}
-	answer := reply{
-		status: http.StatusCreated, header: map[string]string{},
-		body: RecordedBody{
-			Seq: r.Seq, Kind: r.Kind, Key: r.Key, RecordedAt: r.RecordedAt, Findings: findings, Proof: proof,
-			LeafHash: base64.StdEncoding.EncodeToString(r.LeafHash[:]),
-		},
+	return RecordedBody{
+		Seq: r.Seq, Kind: r.Kind, Key: r.Key, RecordedAt: r.RecordedAt, Findings: findings,
+		LeafHash: base64.StdEncoding.EncodeToString(r.LeafHash[:]),
 	}
+}
+
+func recordedReply(r kinds.Recorded, body RecordedBody) reply {
+	answer := reply{status: http.StatusCreated, header: map[string]string{}, body: body}
 	if r.Replayed {
 		answer.status = http.StatusOK
 		answer.header["Idempotent-Replayed"] = "true"

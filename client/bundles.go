@@ -23,6 +23,7 @@ type ReceiptBundle struct {
 	Verdict       air.Result       `json:"verdict"`
 	Disclosures   []air.Disclosure `json:"disclosures"`
 	Bundle        jsontext.Value   `json:"bundle"`
+	ErasedBy      *int64           `json:"erased_by,omitzero"` // only in listings: the erasure that destroyed it
 }
 
 // ReceiptBundle reads a recorded bundle, for the token of the host that posted it or an auditor's.

@@ -15,6 +15,7 @@ import (
 	"ledgerd/frames"
 	"ledgerd/metering"
 	"ledgerd/receipts"
+	"ledgerd/receipts/air"
 )
 
 // Recorded acknowledges a write: the entry is committed, and a signed checkpoint covers it.
@@ -24,9 +25,10 @@ type Recorded struct {
 	Key        string           `json:"key"`
 	RecordedAt time.Time        `json:"recorded_at"` // the server's clock
 	LeafHash   [32]byte         `json:"leaf_hash"`
-	Findings   []frames.Finding `json:"findings"`       // what an auditor wants to know although it was accepted
-	Proof      *Proof           `json:"proof,omitzero"` // nil unless the call asked for one
-	Replayed   bool             `json:"-"`              // it had been recorded before, by an earlier attempt or call
+	Findings   []frames.Finding `json:"findings"`         // what an auditor wants to know although it was accepted
+	Proof      *Proof           `json:"proof,omitzero"`   // nil unless the call asked for one
+	Verdict    *air.Result      `json:"verdict,omitzero"` // of a receipt bundle: what was found, and what that does not prove
+	Replayed   bool             `json:"-"`                // it had been recorded before, by an earlier attempt or call
 }
 
 // Proof proves that an entry is in the log. TlogProof is for ledger.ParseProof, with the leaf and the log's verifier keys.

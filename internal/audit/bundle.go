@@ -59,9 +59,21 @@ func ReverifyBundle(b *kinds.RecordedBundle, stored, current *kinds.TrustPolicy,
 	return v, err
 }
 
-// sameVerdict compares what a verdict says, not how it words it: a later version may improve its texts.
+// sameVerdict compares what a recorded verdict (a) and a new one say, not how it words it: a later version may improve its texts.
 func sameVerdict(a, b air.Result) bool {
 	same := func(x, y air.Finding) bool { return x.Rule == y.Rule && x.Path == y.Path }
 	return a.Status == b.Status && a.OK == b.OK && a.Evidence == b.Evidence &&
-		slices.EqualFunc(a.Errors, b.Errors, same) && slices.EqualFunc(a.Indeterminate, b.Indeterminate, same)
+		slices.EqualFunc(a.Errors, b.Errors, same) && slices.EqualFunc(a.Indeterminate, b.Indeterminate, same) &&
+		disclosed(a.Disclosures, b.Disclosures)
+}
+
+// disclosed says whether a verdict was recorded with disclosures, all of which still apply. A later version may have more to
+// say.
+func disclosed(recorded, now []air.Disclosure) bool {
+	for _, d := range recorded {
+		if !slices.ContainsFunc(now, func(n air.Disclosure) bool { return n.Code == d.Code }) {
+			return false
+		}
+	}
+	return len(recorded) > 0
 }

@@ -22,6 +22,7 @@ const (
 	FaultRoot       FaultCode = "root"       // the head's root is not that of the tree
 	FaultHead       FaultCode = "head"       // the head row is not what its checkpoint and the entries say
 	FaultCheckpoint FaultCode = "checkpoint" // a kept checkpoint is not the log's own, or not of this tree
+	FaultVerdict    FaultCode = "verdict"    // a recorded verdict is not what the verifier says
 	FaultErased     FaultCode = "erased"     // what is erased is not what the erasures say
 	FaultSince      FaultCode = "since"      // the log is not a continuation of the checkpoint that the user gave
 )

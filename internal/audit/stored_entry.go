@@ -26,6 +26,16 @@ type EntryCheck struct {
 	Origin   string         // of the log
 	Paranoid bool           // canonicalise contents with the second encoder too
 	Erased   map[int64]bool // the entries whose erasure an entry of the log states; of no other may the content be absent
+
+	// Policies are the recorded trust policies by seq. With them each bundle's verdict is reached again under the policy and
+	// time that it names; nil leaves verdicts alone.
+	Policies map[int64]RecordedPolicy
+}
+
+// RecordedPolicy is a trust policy and the tenant that set it: nobody is judged under another's.
+type RecordedPolicy struct {
+	Tenant string
+	Policy *kinds.TrustPolicy
 }
 
 // Derived is what follows from a stored entry.
@@ -55,6 +65,9 @@ func (c EntryCheck) Check(e StoredEntry) (Derived, []Fault) {
 	checkColumns(f, e, d.Meta)
 	if content, ok := c.checkContent(f, e, d.Meta); ok && sealed {
 		d.Projection, d.Known = derive(f, d.Meta, content)
+		if d.Known && c.Policies != nil && d.Meta.Kind == kinds.ReceiptBundle.Name && !c.reproduces(e, d.Meta, content) {
+			f.add(FaultVerdict, "the verifier does not reach the recorded verdict under the recorded policy and time")
+		}
 	}
 	return d, f.list
 }
@@ -162,6 +175,24 @@ func (c EntryCheck) checkContent(f *faults, e StoredEntry, m ledger.Meta) (ledge
 func canonicalTwice(content []byte) bool {
 	again, err := jcs.Transform(content)
 	return err == nil && bytes.Equal(again, content)
+}
+
+// reproduces says whether the verifier reaches a bundle's recorded verdict again.
+func (c EntryCheck) reproduces(e StoredEntry, m ledger.Meta, content ledger.Content) bool {
+	b, err := kinds.ReadBundleContent(e.Seq, content)
+	if err != nil {
+		return false
+	}
+	var policy *kinds.TrustPolicy
+	if seq := b.Receiver.PolicySeq; seq != nil {
+		recorded := c.Policies[*seq]
+		if recorded.Policy == nil || recorded.Tenant != m.Tenant {
+			return false
+		}
+		policy = recorded.Policy
+	}
+	v, err := ReverifyBundle(b, policy, policy, e.RecordedAt)
+	return err == nil && v.Reproduced
 }
 
 // derive asks the entry's kind what its content gives the other tables.

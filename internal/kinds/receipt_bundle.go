@@ -185,12 +185,23 @@ func ReadBundle(e ledger.Entry) (*RecordedBundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &RecordedBundle{Seq: e.Seq, RecordedAt: e.RecordedAt, Bundle: c.Artifact}
+	b, err := ReadBundleContent(e.Seq, c)
+	if err != nil {
+		return nil, err
+	}
+	b.RecordedAt = e.RecordedAt
+	return b, nil
+}
+
+// ReadBundleContent is ReadBundle for a content that is at hand; RecordedAt stays zero.
+func ReadBundleContent(seq int64, c ledger.Content) (*RecordedBundle, error) {
+	b := &RecordedBundle{Seq: seq, Bundle: c.Artifact}
+	var err error
 	if b.RequestID, err = parseBundleContext(Submission{Context: c.Context}); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(c.Receiver, &b.Receiver); err != nil {
-		return nil, fmt.Errorf("reading the verdict of entry %d: %w", e.Seq, err)
+		return nil, fmt.Errorf("reading the verdict of entry %d: %w", seq, err)
 	}
 	return b, nil
 }

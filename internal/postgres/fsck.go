@@ -48,6 +48,9 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) (ledger.Head, error) {
 	if err := f.loadErased(ctx); err != nil {
 		return head, fmt.Errorf("reading the erasures: %w", unavailable(err))
 	}
+	if f.policies, err = recordedPolicies(ctx, snap.control, ""); err != nil {
+		return head, fmt.Errorf("reading the trust policies: %w", err)
+	}
 	if err := f.run(ctx, cancel, snap); err != nil {
 		return head, fmt.Errorf("checking the log: %w", unavailable(err))
 	}
@@ -56,12 +59,13 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) (ledger.Head, error) {
 
 // fsck is one run.
 type fsck struct {
-	options FsckOptions
-	head    ledger.Head
-	control *pgx.Conn // for look-ups, used by the collecting goroutine only
-	tables  []*kinds.Table
-	erased  map[int64]bool // by the log's erasures
-	streams []*stream      // those of a record, in the order of its parts
+	options  FsckOptions
+	head     ledger.Head
+	control  *pgx.Conn // for look-ups, used by the collecting goroutine only
+	tables   []*kinds.Table
+	erased   map[int64]bool // by the log's erasures
+	policies map[int64]audit.RecordedPolicy
+	streams  []*stream // those of a record, in the order of its parts
 }
 
 // The parts of a record before its projections, one per table.

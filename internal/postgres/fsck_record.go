@@ -23,7 +23,7 @@ type recordCheck struct {
 func newRecordCheck(f *fsck) *recordCheck {
 	return &recordCheck{
 		fsck: f, types: pgtype.NewMap(),
-		entries: audit.EntryCheck{Origin: f.head.Origin, Paranoid: f.options.Paranoid, Erased: f.erased},
+		entries: audit.EntryCheck{Origin: f.head.Origin, Paranoid: f.options.Paranoid, Erased: f.erased, Policies: f.policies},
 	}
 }
 

@@ -34,6 +34,9 @@ func (s *Store) ReceiptBundles(ctx context.Context, tenant string, see kinds.Vis
 	if err != nil {
 		return nil, -1, unavailable(err)
 	}
+	if err := s.erasedBy(ctx, all); err != nil {
+		return nil, -1, err
+	}
 	return visible(all, see, q.Limit)
 }
 

@@ -32,13 +32,17 @@ func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, 
 	if err != nil {
 		return nil, err
 	}
+	policies, err := recordedPolicies(ctx, s.pool, tenant)
+	if err != nil {
+		return nil, err
+	}
 	heads, err := s.headsUpTo(ctx, head)
 	if err != nil {
 		return nil, err
 	}
 	result, derived := audit.Checked{}, map[int64]audit.Derived{}
 	for _, e := range entries {
-		check := audit.EntryCheck{Origin: heads.of(e.Seq).Origin, Erased: erased}
+		check := audit.EntryCheck{Origin: heads.of(e.Seq).Origin, Erased: erased, Policies: policies}
 		derived[e.Seq], result[e.Seq] = check.Check(e)
 	}
 	if err := s.verifyRows(ctx, derived, result); err != nil {

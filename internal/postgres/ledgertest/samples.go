@@ -37,9 +37,8 @@ func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 	case &kinds.FrameVerification:
 		s.Artifact = verificationSample(n)
 	case &kinds.ReceiptBundle:
-		bundle, keyRef := bundleSample(tb, n)
-		s.Artifact, s.Context = bundle, fmt.Appendf(nil, `{"request_id":"req-%d"}`, n)
-		env.Policy = &kinds.TrustPolicy{Revision: 1, Fields: air.PolicyFields{TrustedKeyRefs: []string{keyRef}}}
+		s.Artifact, s.Context = bundleSample(tb, n), fmt.Appendf(nil, `{"request_id":"req-%d"}`, n)
+		env.Policy = &kinds.TrustPolicy{Seq: 0, Revision: 1, Fields: air.PolicyFields{TrustedKeyRefs: []string{sampleKeyRef()}}}
 	case &kinds.TrustPolicyKind:
 		s.Artifact = fmt.Appendf(nil, `{"pins":[],"max_future_skew_seconds":%d}`, n%86400)
 		env.Policy = &kinds.TrustPolicy{Revision: int64(n)}
@@ -83,11 +82,33 @@ func verificationSample(n int) []byte {
 		`{"frame":` + bare + `,"reason":{"kind":"no_digest"},"warrants_requery":true}]}}`)
 }
 
-// bundleSample is a valid bundle signed by its provider, and the reference of the key to pin.
-func bundleSample(tb testing.TB, n int) (bundle []byte, keyRef string) {
-	tb.Helper()
+// sampleKey signs the bundles of samples.
+func sampleKey() (ed25519.PrivateKey, ed25519.PublicKey) {
 	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
-	public := ed25519.PublicKey(key[ed25519.SeedSize:])
+	return key, ed25519.PublicKey(key[ed25519.SeedSize:])
+}
+
+func sampleKeyRef() string {
+	_, public := sampleKey()
+	return air.KeyRef(public)
+}
+
+// SamplePolicy is the trust policy that samples of receipt bundles name as the one they were judged under, so it must be
+// recorded as entry 0.
+func SamplePolicy(tb testing.TB) *kinds.Accepted {
+	tb.Helper()
+	s := kinds.Submission{Artifact: fmt.Appendf(nil, `{"pins":[{"key_ref":%q,"comment":"samples","vouched_by":"tests"}],"max_future_skew_seconds":0}`, sampleKeyRef())}
+	a, err := kinds.TrustPolicyKind.Accept(s, kinds.Env{Now: time.Now()})
+	if err != nil {
+		tb.Fatalf("ledgertest: %v", err)
+	}
+	return a
+}
+
+// bundleSample is a valid bundle signed by its provider.
+func bundleSample(tb testing.TB, n int) []byte {
+	tb.Helper()
+	key, public := sampleKey()
 	r := air.Receipt{
 		ReceiptID: fmt.Sprintf("air1_sample_%d", n), RequestDigest: digest("request", n), ResponseDigest: digest("response", n),
 		Endpoint: "https://api.openai.com/v1/responses", ModelID: "openai/some-model", RetentionClass: "undeclared",
@@ -98,7 +119,7 @@ func bundleSample(tb testing.TB, n int) (bundle []byte, keyRef string) {
 	if err != nil {
 		tb.Fatalf("ledgertest: %v", err)
 	}
-	bundle, err = air.Bundle{
+	bundle, err := air.Bundle{
 		Profile: air.ProfileV1, Receipt: r, Proofs: air.Proofs{ProviderSignature: signature},
 		RetentionEvidence: air.RetentionEvidence{
 			Provider: "openai", SourceURL: "https://developers.openai.com/api/docs/guides/your-data", RetrievedOn: "2026-01-10",
@@ -109,7 +130,7 @@ func bundleSample(tb testing.TB, n int) (bundle []byte, keyRef string) {
 	if err != nil {
 		tb.Fatalf("ledgertest: %v", err)
 	}
-	return bundle, air.KeyRef(public)
+	return bundle
 }
 
 func digest(of string, n int) string {
