@@ -33,6 +33,7 @@ var may = map[string][]string{
 	"internal/postgres":            {"+cores", "internal/kinds", "internal/audit", "migrations"},
 	"internal/postgres/ledgertest": {"+cores", "internal/kinds", "internal/postgres", "internal/devstack/pgtest"},
 	"internal/clickhouse":          {"metering", "migrations"},
+	"internal/relay":               {"metering"},
 	"internal/devstack":            {},
 	"internal/devstack/pgtest":     {"internal/devstack"},
 	"internal/devstack/engine":     {},

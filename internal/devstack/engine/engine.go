@@ -218,6 +218,9 @@ func (e *Engine) Kill() error {
 	e.mu.Unlock()
 	err := c.cmd.Process.Kill()
 	<-c.gone
+	if errors.Is(err, os.ErrProcessDone) { // an earlier kill, of which the supervisor has yet to hear
+		return nil
+	}
 	return err
 }
 

@@ -1,0 +1,242 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/metering"
+)
+
+// ErrNotHolder says that another process ships, or that this one's lease is over.
+var ErrNotHolder = errors.New("another process ships to ClickHouse")
+
+// HoldShipping takes or prolongs the lease of the one shipper among all processes; false when another one has it. The clock
+// is the database's.
+func (s *Store) HoldShipping(ctx context.Context, holder string, lease time.Duration) (bool, error) {
+	tag, err := s.pool.Exec(ctx, `
+		UPDATE work.shipping SET holder = $1, lease_until = clock_timestamp() + $2::interval
+		WHERE holder = $1 OR lease_until < clock_timestamp()`, holder, lease)
+	return tag.RowsAffected() == 1, unavailable(err)
+}
+
+// ReleaseShipping gives the lease back, so that the next shipper need not wait for its end.
+func (s *Store) ReleaseShipping(ctx context.Context, holder string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE work.shipping SET lease_until = '-infinity' WHERE holder = $1`, holder)
+	return unavailable(err)
+}
+
+// lockShipping locks the cursor for its holder until the transaction ends.
+func lockShipping(ctx context.Context, tx pgx.Tx, holder string) (epoch, next int64, err error) {
+	err = tx.QueryRow(ctx, `SELECT epoch, next_seq FROM work.shipping WHERE holder = $1 AND lease_until > clock_timestamp() FOR UPDATE`, holder).Scan(&epoch, &next)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, 0, ErrNotHolder
+	}
+	return epoch, next, err
+}
+
+// NextBatch returns the batch that is under way, read again, or else begins the next one with at most maxLines lines, and
+// some more when one entry has them. nil when everything is shipped. The batch is committed before it is returned: a crash
+// after it leads to the same stretch again.
+func (s *Store) NextBatch(ctx context.Context, holder string, maxLines int) (b *metering.Batch, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		epoch, next, err := lockShipping(ctx, tx, holder)
+		if err != nil {
+			return err
+		}
+		if b, err = openBatch(ctx, tx); err != nil || b != nil {
+			return err
+		}
+		b, err = beginBatch(ctx, tx, epoch, next, maxLines)
+		return err
+	})
+	return b, err
+}
+
+// openBatch reads the batch under way with what it holds now; nil when there is none.
+func openBatch(ctx context.Context, tx pgx.Tx) (*metering.Batch, error) {
+	var b metering.Batch
+	err := tx.QueryRow(ctx, `UPDATE work.shipping_batches SET attempts = attempts + 1 WHERE NOT done RETURNING id, epoch, first_seq, end_seq`).Scan(&b.ID, &b.Epoch, &b.First, &b.End)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &b, fillBatch(ctx, tx, &b, 0)
+}
+
+func beginBatch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int) (*metering.Batch, error) {
+	head, err := scanHead(tx.QueryRow(ctx, currentHead))
+	if err != nil || head.Next() <= next {
+		return nil, err
+	}
+	b := &metering.Batch{Epoch: epoch, First: next, End: head.Next()}
+	if err := fillBatch(ctx, tx, b, maxLines); err != nil {
+		return nil, err
+	}
+	digest := metering.Digest(b.Lines)
+	err = tx.QueryRow(ctx, `
+		INSERT INTO work.shipping_batches (epoch, first_seq, end_seq, lines, digest, attempts) VALUES ($1, $2, $3, $4, $5, 1) RETURNING id`,
+		b.Epoch, b.First, b.End, len(b.Lines), digest[:]).Scan(&b.ID)
+	return b, err
+}
+
+// fillBatch reads a batch's lines. With a limit it shortens the stretch to whole entries, at least one.
+func fillBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch, limit int) (err error) {
+	if limit > 0 {
+		if b.End, err = shorten(ctx, tx, b.First, b.End, limit); err != nil {
+			return err
+		}
+	}
+	if b.Lines, err = readLines(ctx, tx, `p.seq >= $1 AND p.seq < $2`, b.First, b.End); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, `SELECT seq FROM ledger.erased WHERE erasure_seq >= $1 AND erasure_seq < $2 AND seq < $1 ORDER BY seq`, b.First, b.End)
+	if err != nil {
+		return err
+	}
+	if b.Erased, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(b.Erased) == 0 {
+		return err
+	}
+	again, err := readLines(ctx, tx, `p.seq = ANY ($1)`, b.Erased)
+	b.Lines = append(b.Lines, again...)
+	return err
+}
+
+// maxFrames bounds a batch's frames, and so the memory that it takes: one report may have thousands.
+const maxFrames = 150_000
+
+// shorten returns where a stretch must end to have at most limit lines and maxFrames frames.
+func shorten(ctx context.Context, tx pgx.Tx, first, end int64, limit int) (int64, error) {
+	var cut int64
+	err := tx.QueryRow(ctx, `
+		SELECT seq FROM (
+			SELECT seq, line, row_number() OVER w AS n, sum(cardinality(frame_tokens)) OVER w AS frames
+			FROM (SELECT seq, line, frame_tokens FROM ledger.usage_lines WHERE seq >= $1 AND seq < $2 ORDER BY seq, line LIMIT $3 + 1) u
+			WINDOW w AS (ORDER BY seq, line)) c
+		WHERE n > $3 OR frames > $4 ORDER BY seq, line LIMIT 1`, first, end, limit, maxFrames).Scan(&cut)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return end, nil
+	}
+	return max(cut, first+1), err
+}
+
+// readLines reads lines in the order of the log. where is a condition of this file on p, never a caller's text.
+func readLines(ctx context.Context, q querier, where string, args ...any) ([]metering.Line, error) {
+	rows, err := q.Query(ctx, `
+		SELECT p.seq, p.tenant, p.request_id, coalesce(p.turn_id, ''), coalesce(p.customer_id, ''), p.provider_id, p.as_of, p.frames_served,
+		       p.frames_rejected, p.tokens, p.frame_providers, p.frame_ids, p.frame_digests, p.frame_tokens, coalesce(x.erasure_seq, 0)
+		FROM ledger.usage_lines p LEFT JOIN ledger.erased x USING (seq) WHERE `+where+` ORDER BY p.seq, p.line`, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanLine)
+}
+
+func scanLine(row pgx.CollectableRow) (metering.Line, error) {
+	var l metering.Line
+	var f frameColumns
+	err := row.Scan(&l.Seq, &l.Tenant, &l.RequestID, &l.TurnID, &l.CustomerID, &l.ProviderID, &l.AsOf, &l.FramesServed, &l.FramesRejected,
+		&l.Tokens, &f.providers, &f.ids, &f.digests, &f.tokens, &l.ErasedBy)
+	l.AsOf = l.AsOf.UTC()
+	l.Frames = f.lineFrames(l.ProviderID)
+	return l, err
+}
+
+// CloseBatch moves the cursor past a batch whose lines are in the projection, but for those that were rejected. It is the
+// commit of a shipment: a crash before it ships the batch once more.
+func (s *Store) CloseBatch(ctx context.Context, holder string, b *metering.Batch, rejected []metering.Rejected) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		if _, _, err := lockShipping(ctx, tx, holder); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `UPDATE work.shipping_batches SET done = true, done_at = now(), last_error = NULL WHERE id = $1 AND NOT done`, b.ID)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return fmt.Errorf("closing a batch: %w", kinds.ErrNotFound) // a rebuild has begun meanwhile
+		}
+		for _, r := range rejected {
+			if _, err := tx.Exec(ctx, `INSERT INTO work.shipping_quarantine (seq, provider_id, reason) VALUES ($1, $2, $3)
+				ON CONFLICT (seq, provider_id) DO UPDATE SET reason = excluded.reason`, r.Seq, r.ProviderID, r.Reason); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM work.shipping_batches WHERE done AND id < $1 - 1000`, b.ID); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE work.shipping SET next_seq = $1`, b.End)
+		return err
+	})
+}
+
+// FailBatch notes why a batch did not arrive.
+func (s *Store) FailBatch(ctx context.Context, id int64, reason string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE work.shipping_batches SET last_error = $2 WHERE id = $1 AND NOT done`, id, reason)
+	return unavailable(err)
+}
+
+// RestartShipping begins a new epoch at the log's first entry. The projection must have been emptied before: what is shipped
+// between the two is then shipped twice, which does no harm, where the other order would lose it.
+func (s *Store) RestartShipping(ctx context.Context) error {
+	return s.inTx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE work.shipping SET epoch = epoch + 1, next_seq = 0, drifted_days = 0`)
+		if err == nil {
+			_, err = tx.Exec(ctx, `DELETE FROM work.shipping_batches WHERE NOT done`)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, `DELETE FROM work.shipping_quarantine`)
+		}
+		return err
+	})
+}
+
+// Shipping tells how far the projection is behind.
+func (s *Store) Shipping(ctx context.Context) (metering.Shipping, error) {
+	var v metering.Shipping
+	var seconds float64
+	err := s.pool.QueryRow(ctx, `
+		SELECT s.epoch, s.next_seq, greatest(h.base + h.size - s.next_seq, 0),
+		       coalesce((SELECT greatest(extract(epoch FROM clock_timestamp() - e.recorded_at), 0)::float8 FROM ledger.entries e WHERE e.seq = s.next_seq), 0),
+		       coalesce(b.attempts, 0), coalesce(b.last_error, ''), (SELECT count(*) FROM work.shipping_quarantine), s.drifted_days, s.reconciled_at
+		FROM work.shipping s CROSS JOIN (SELECT base, size FROM ledger.head ORDER BY incarnation DESC LIMIT 1) h
+		LEFT JOIN work.shipping_batches b ON NOT b.done`).Scan(
+		&v.Epoch, &v.NextSeq, &v.LagEntries, &seconds, &v.Attempts, &v.LastError, &v.Quarantined, &v.DriftedDays, &v.ReconciledAt)
+	v.Lag = time.Duration(seconds * float64(time.Second))
+	return v, unavailable(err)
+}
+
+// Quarantined lists the lines that the projection refused, in the order of the log.
+func (s *Store) Quarantined(ctx context.Context) ([]metering.Rejected, error) {
+	rows, err := s.pool.Query(ctx, `SELECT seq, provider_id, reason, since FROM work.shipping_quarantine ORDER BY seq, provider_id`)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[metering.Rejected])
+	return list, unavailable(err)
+}
+
+// QuarantinedLine reads a quarantined line; ErrNotFound when it is not in quarantine.
+func (s *Store) QuarantinedLine(ctx context.Context, r metering.Rejected) (metering.Line, error) {
+	list, err := readLines(ctx, s.pool, `p.seq = $1 AND p.provider_id = $2
+		AND EXISTS (SELECT 1 FROM work.shipping_quarantine q WHERE q.seq = p.seq AND q.provider_id = p.provider_id)`, r.Seq, r.ProviderID)
+	if err != nil {
+		return metering.Line{}, unavailable(err)
+	}
+	if len(list) == 0 {
+		return metering.Line{}, kinds.ErrNotFound
+	}
+	return list[0], nil
+}
+
+// Acquit takes a line out of quarantine.
+func (s *Store) Acquit(ctx context.Context, r metering.Rejected) error {
+	_, err := s.pool.Exec(ctx, `DELETE FROM work.shipping_quarantine WHERE seq = $1 AND provider_id = $2`, r.Seq, r.ProviderID)
+	return unavailable(err)
+}
