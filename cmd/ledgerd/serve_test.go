@@ -219,6 +219,10 @@ func TestVerifyCommands(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, " passed, 0 failed\n") {
 		t.Errorf("the own corpus: exit %d, %s", code, stderr)
 	}
+	code, stdout, _ = command(t.Context(), "verify", "receipt-bundle", filepath.Join(t.TempDir(), "missing"), "-")
+	if lines := strings.Split(strings.TrimSpace(stdout), "\n"); code != 1 || len(lines) != 2 || !strings.Contains(lines[0], `"status":"unreadable"`) || !strings.Contains(lines[1], `"status":"invalid"`) {
+		t.Errorf("a missing file and an empty one: exit %d, %s", code, stdout)
+	}
 	bad := filepath.Join(t.TempDir(), "bundle.json")
 	if err := os.WriteFile(bad, []byte(`{"profile":"x"}`), 0o600); err != nil {
 		t.Fatal(err)

@@ -61,7 +61,12 @@ func (c *verifyBundleCmd) Run(p *process) error {
 	for _, name := range c.Files {
 		raw, err := readInput(p.stdin, name, air.MaxBundleBytes+1) // one byte more, so that too long reads as too long
 		if err != nil {
-			return err
+			fmt.Fprintln(p.stderr, "ledgerd:", err) // and the other files are judged all the same
+			failed = true
+			if err := out.Encode(bundleLine{File: name, Status: "unreadable", Errors: []air.Finding{}, Indeterminate: []air.Finding{}, Disclosures: []air.Disclosure{}}); err != nil {
+				return err
+			}
+			continue
 		}
 		r := air.VerifyJSON(raw, policy)
 		line := bundleLine{File: name, Status: r.Status, OK: r.OK, Errors: r.Errors, Indeterminate: r.Indeterminate, Evidence: r.Evidence, Disclosures: r.Disclosures}
@@ -102,12 +107,16 @@ func (c *verifyCasesCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	passed, failed := 0, 0
+	passed, failed, skipped := 0, 0, 0
 	for _, r := range results {
 		verdict := "ok  "
-		if r.Pass {
+		switch {
+		case r.Skipped:
+			skipped++
+			verdict = "skip"
+		case r.Pass:
 			passed++
-		} else {
+		default:
 			failed++
 			verdict = "FAIL"
 		}
@@ -120,7 +129,11 @@ func (c *verifyCasesCmd) Run(p *process) error {
 		}
 		fmt.Fprintln(p.stdout)
 	}
-	fmt.Fprintf(p.stdout, "%d passed, %d failed\n", passed, failed)
+	fmt.Fprintf(p.stdout, "%d passed, %d failed", passed, failed)
+	if skipped > 0 {
+		fmt.Fprintf(p.stdout, ", %d skipped", skipped)
+	}
+	fmt.Fprintln(p.stdout)
 	if failed > 0 {
 		return exitError(1)
 	}

@@ -21,8 +21,10 @@ type CaseResult struct {
 	Want string `json:"want"`
 	// Got is the verdict in the same form, or "unsupported", "skipped" or "unreadable".
 	Got string `json:"got"`
-	// Pass says that all of the expectation was met. A skipped case passes.
+	// Pass says that all of the expectation was met, or the case was skipped.
 	Pass bool `json:"pass"`
+	// Skipped says that the case was left out on demand; it then proves nothing.
+	Skipped bool `json:"skipped,omitempty"`
 	// Detail says why an artifact was refused, and how the expectation was missed.
 	Detail string `json:"detail,omitempty"`
 }
@@ -109,7 +111,7 @@ func runCase(fsys fs.FS, want expectation, opt CaseOptions) CaseResult {
 	if judge == nil {
 		r.Got, r.Detail = gotUnsupported, "this kind is not built yet"
 		if slices.Contains(opt.SkipKinds, want.kind) {
-			r.Got, r.Pass = gotSkipped, true
+			r.Got, r.Pass, r.Skipped = gotSkipped, true, true
 		}
 		return r
 	}

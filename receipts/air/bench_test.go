@@ -2,6 +2,7 @@ package air
 
 import (
 	"crypto/ed25519"
+	"sync"
 	"testing"
 	"time"
 )
@@ -69,6 +70,46 @@ func BenchmarkBareEd25519Parallel(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkVerifyScaling alternates slices of work on one goroutine and the same on two at once, and reports how much more
+// two cores do as x-of-one. The aim is at least 1.9. Bare verifications are measured alike as bare-x-of-one: what the machine
+// itself gives.
+func BenchmarkVerifyScaling(b *testing.B) {
+	src, policy, bare := verifyFixture()
+	const slice = 200
+	work := func(f func() bool) {
+		for range slice {
+			if !f() {
+				b.Error("not valid")
+			}
+		}
+	}
+	verify := func() bool { return Verify(src, policy).OK }
+	var one, two, bareOne, bareTwo time.Duration
+	for b.Loop() {
+		one += timed(func() { work(verify) })
+		two += timed(func() { twice(func() { work(verify) }) })
+		bareOne += timed(func() { work(bare) })
+		bareTwo += timed(func() { twice(func() { work(bare) }) })
+	}
+	b.ReportMetric(2*float64(one)/float64(two), "x-of-one")
+	b.ReportMetric(2*float64(bareOne)/float64(bareTwo), "bare-x-of-one")
+	b.ReportMetric(0, "ns/op")
+}
+
+func timed(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+// twice runs f on two goroutines at once.
+func twice(f func()) {
+	var wg sync.WaitGroup
+	wg.Go(f)
+	wg.Go(f)
+	wg.Wait()
 }
 
 func BenchmarkHostile(b *testing.B) {
