@@ -26,6 +26,8 @@ type connectionFile struct {
 	MigrateURL  string                `json:"migrate_url"`  // of the owner
 	LogKeys     []string              `json:"log_verifier_keys"`
 	PrivateURL  string                `json:"private_url,omitempty"` // metrics and profiles
+
+	ClickHouseURL string `json:"clickhouse_url,omitempty"`
 }
 
 const connectionName = "dev.json"

@@ -21,6 +21,7 @@ type devCmd struct {
 	Listen        string `default:"127.0.0.1:8080" env:"LEDGERD_LISTEN" help:"Address to answer on; loopback only. Port 0 takes a free one."`
 	PrivateListen string `default:"127.0.0.1:0" env:"LEDGERD_PRIVATE_LISTEN" help:"Address for metrics and profiles; loopback only."`
 	DataDir       string `env:"LEDGERD_DATA_DIR" placeholder:"DIR" help:"Folder for everything that is kept. Default: /var/lib/ledgerd as root, else ~/.local/share/ledgerd."`
+	Clickhouse    string `default:"embedded" env:"LEDGERD_CLICKHOUSE" placeholder:"embedded|off|URL" help:"ClickHouse for questions over many frames: the embedded engine, none, or a server by URL."`
 	Origin        string `env:"LEDGERD_ORIGIN" placeholder:"NAME" help:"Name of the log, used when it is first made; a unique one is made up."`
 }
 
@@ -66,7 +67,7 @@ func dataDir(given string) (string, error) {
 }
 
 // serve prepares the running cluster, serves until the context or the cluster ends, and leaves the cluster running.
-func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) error {
+func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error) {
 	old, err := readConnection(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -78,7 +79,15 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) error {
 	if err != nil {
 		return err
 	}
-	s, err := newServer(p.ctx, serverOptions{Log: c.logger(p.stderr), DatabaseURL: conn.PostgresURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen, CheckpointFile: filepath.Join(dir, keptName)})
+	var stopEngine func() error
+	if conn.ClickHouseURL, stopEngine, err = startClickHouse(p.ctx, c.Clickhouse, dir, p.stderr); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopEngine()) }()
+	s, err := newServer(p.ctx, serverOptions{
+		Log: c.logger(p.stderr), DatabaseURL: conn.PostgresURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen,
+		CheckpointFile: filepath.Join(dir, keptName), ClickHouseURL: conn.ClickHouseURL,
+	})
 	if err != nil {
 		return err
 	}

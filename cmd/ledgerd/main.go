@@ -24,6 +24,8 @@ type cli struct {
 	Incarnation incarnationCmd `cmd:"" help:"Open a new log after a restore."`
 	Token       tokenCmd       `cmd:"" help:"Make, list and revoke bearer tokens of your tenant, over the API."`
 	Fsck        fsckCmd        `cmd:"" help:"Derive the whole log again from what is stored, and report every fault."`
+	Clickhouse  clickhouseCmd  `cmd:"" help:"Rebuild and check the projection of usage in ClickHouse."`
+	Engine      engineCmd      `cmd:"" hidden:""`
 	Verify      verifyCmd      `cmd:"" help:"Judge files offline: receipt bundles, conformance corpora."`
 	Demo        demoCmd        `cmd:"" help:"Post a session to a running 'ledgerd dev' and ask the auditor's question."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Exit 0 if the service at --url is ready, 1 if not."`

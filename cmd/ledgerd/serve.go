@@ -40,6 +40,7 @@ type serveCmd struct {
 	DatabaseURL    string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role (ledger_svc). An owner or superuser is refused."`
 	SigningKey     string `env:"LEDGERD_SIGNING_KEY" placeholder:"KEY" help:"The log's signing key, as made by 'ledgerd key new'. Prefer the file."`
 	SigningKeyFile string `env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File that holds the log's signing key."`
+	ClickhouseURL  string `env:"LEDGERD_CLICKHOUSE_URL" placeholder:"URL" help:"ClickHouse to ship usage to: clickhouse://, http:// or https://. Prepared by 'ledgerd migrate'; none when empty."`
 	CheckpointFile string `required:"" env:"LEDGERD_CHECKPOINT_FILE" placeholder:"FILE" type:"path" help:"File outside the database that keeps the newest signed checkpoint, so that a database restored from an older backup is noticed. Give each process its own, on a disk that is not restored with the database."`
 }
 
@@ -51,6 +52,7 @@ func (c *serveCmd) Run(p *process) error {
 	log := c.logger(p.stderr)
 	s, err := newServer(p.ctx, serverOptions{
 		Log: log, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen, CheckpointFile: c.CheckpointFile,
+		ClickHouseURL: c.ClickhouseURL,
 	})
 	if err != nil {
 		return err

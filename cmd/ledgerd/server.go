@@ -16,8 +16,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ledgerd/api"
+	"ledgerd/internal/clickhouse"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres"
+	"ledgerd/internal/relay"
 	"ledgerd/web"
 )
 
@@ -42,6 +44,8 @@ type server struct {
 	handler  http.Handler
 	metrics  *prometheus.Registry
 	kept     *checkpointFile
+	usage    *clickhouse.Client // nil for none
+	shipper  *relay.Shipper     // nil for none
 }
 
 // serverOptions are what a server is made of.
@@ -53,6 +57,7 @@ type serverOptions struct {
 	Private     string // "" for no private listener
 
 	CheckpointFile string
+	ClickHouseURL  string // "" for none
 }
 
 // newServer connects, checks, listens and starts the append path. What it starts ends with run.
@@ -80,6 +85,13 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 		if s.private, err = listen(ctx, o.Private); err != nil {
 			return nil, err
 		}
+	}
+	if o.ClickHouseURL != "" {
+		if s.usage, err = clickhouse.Open(o.ClickHouseURL); err != nil {
+			return nil, err
+		}
+		s.shipper = newShipper(s.store, s.usage, o.Log)
+		shippingMetrics(s.metrics, s.shipper)
 	}
 	s.appender = postgres.StartAppender(appending)
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -139,6 +151,12 @@ func (s *server) run(ctx context.Context) error {
 	s.serve(ctx, group, s.public, s.handler)
 	if s.private != nil {
 		s.serve(ctx, group, s.private, s.privateHandler())
+	}
+	if s.shipper != nil {
+		group.Go(func() error {
+			s.shipper.Run(ctx)
+			return nil
+		})
 	}
 	return group.Wait()
 }
@@ -205,6 +223,9 @@ func (s *server) close() {
 		if l != nil {
 			l.Close() // a second close of a served listener; its error says just that
 		}
+	}
+	if s.usage != nil {
+		s.usage.Close() // nothing is written on closing
 	}
 	if s.store != nil {
 		s.store.Close()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -40,6 +41,11 @@ func RunChild() error {
 		return err
 	}
 	dir := os.Getenv(envFolder)
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	b := &bridge{secret: os.Getenv(envSecret), spool: filepath.Join(dir, "spool")}
 	if err := emptyFolder(b.spool); err != nil {
 		return err
@@ -50,6 +56,18 @@ func RunChild() error {
 	err = serveUntil(os.Stdin, listener, b)
 	b.pool.close()
 	return err
+}
+
+// lockFolder waits until an earlier child, whose parent died, has left the folder.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("locking the engine's folder: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("locking the engine's folder: %w", err), f.Close())
+	}
+	return f, nil
 }
 
 // emptyFolder makes a folder without what an earlier child left in it.
