@@ -27,6 +27,7 @@ type Store interface {
 	egressReader
 	consentReader
 	findingReader
+	contextReader
 	policyReader
 	bundleReader
 	erasureStore
@@ -70,7 +71,7 @@ type API struct {
 // New puts the API together. An error is a mistake in the route table.
 func New(o Options) (*API, error) {
 	a := &API{
-		store: o.Store, appender: o.Appender, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console,
+		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console,
 		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
 		streams: newSlots(16, 8), groups: newSlots(4, 2), progress: progressTimeout,
 		metrics: newMetrics(o.Metrics, o.Appender),

@@ -16,7 +16,7 @@ type lineChecker struct {
 
 // check fills in a chunk's results. What a check may depend on is the same for all of its lines.
 func (k *lineChecker) check(ctx context.Context, c *chunk) {
-	env := &chunkEnv{policies: k.api.store, tenant: k.who.Tenant, env: kinds.Env{Now: k.api.now().UTC()}}
+	env := &chunkEnv{policies: k.api.store, contexts: k.api.store, tenant: k.who.Tenant, env: kinds.Env{Now: k.api.now().UTC()}}
 	from := 0
 	for _, l := range c.lines {
 		text := c.buf[from:l.end:l.end]
@@ -53,7 +53,7 @@ func (k *lineChecker) line(ctx context.Context, text []byte, env *chunkEnv) (acc
 	if err != nil {
 		return nil, err
 	}
-	e, err := env.of(ctx, kind)
+	e, err := env.of(ctx, kind, s)
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +63,18 @@ func (k *lineChecker) line(ctx context.Context, text []byte, env *chunkEnv) (acc
 // chunkEnv is what the checks of one chunk may depend on. The trust policy is read when the first line needs it.
 type chunkEnv struct {
 	policies policyReader
+	contexts contextReader
 	tenant   string
 	env      kinds.Env
 	read     bool
 	err      error
 }
 
-func (e *chunkEnv) of(ctx context.Context, kind *kinds.Kind) (kinds.Env, error) {
+func (e *chunkEnv) of(ctx context.Context, kind *kinds.Kind, s kinds.Submission) (env kinds.Env, err error) {
 	if !kind.UsesPolicy {
-		return e.env, nil
+		env = e.env
+		env.Context, err = contextParts(ctx, e.contexts, e.tenant, kind, s)
+		return env, err
 	}
 	if !e.read {
 		e.env.Policy, e.err = e.policies.TrustPolicy(ctx, e.tenant)

@@ -139,6 +139,9 @@ func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 			return nil, err
 		}
 	}
+	if env.Context, err = contextParts(c.ctx(), a.store, c.who.Tenant, kind, s); err != nil {
+		return nil, err
+	}
 	return kind.Accept(s, env)
 }
 

@@ -81,9 +81,9 @@ func projectErasure(c ledger.Content) (Projection, error) {
 	return Projection{}, err
 }
 
-// Erasable says whether an erasure may name entries of the kind: those that hosts post. What the tenant's administration
-// recorded is not personal, and the log depends on it.
-func (k *Kind) Erasable() bool { return contains(k.PostedBy, Host) }
+// Erasable says whether an erasure may name entries of the kind: those that hosts post, and those that keep what hosts posted.
+// What the tenant's administration recorded is not personal, and the log depends on it.
+func (k *Kind) Erasable() bool { return contains(k.PostedBy, Host) || k.Name == "conflict" }
 
 // ErasureFilter selects entries to erase by what their artifacts say; every condition that is given must hold, so that only
 // entries of kinds that know all of them are found. From and To are effective times, half-open.

@@ -37,11 +37,14 @@ type Kind struct {
 	MaxBytes   int    // of the submitted artifact, in bytes, at most ledger.MaxContent
 	UsesPolicy bool   // Accept needs Env.Policy
 	Erases     bool   // appending it destroys the contents that it names
-	Tables     []*Table
+	// KeepsConflicts: a second content under a known id is kept as an entry of kind conflict.
+	KeepsConflicts bool
+	Tables         []*Table
 
 	check   func(Submission, Env) (*Accepted, error)
 	project func(ledger.Content) (Projection, error) // from what check recorded; it reads and derives with the same functions
 	shape   func(*strictjson.Decoder)                // reads an artifact for its shape only; nil for any JSON value
+	joins   func(Submission) (joined, error)         // reads a record that is judged together with other entries; nil for the others
 }
 
 // ReadShape reads over an artifact, so that the decoder's error names the place of what makes it malformed. It checks
@@ -97,6 +100,8 @@ type Submission struct {
 type Env struct {
 	Now    time.Time    // the receiver's clock, UTC
 	Policy *TrustPolicy // the tenant's trust policy in force, nil when it never set one
+
+	Context *ContextParts // what Needs names, nil where it names nothing
 }
 
 // TrustPolicy is a tenant's trust policy as recorded: its entry and what it says.

@@ -14,6 +14,7 @@ import (
 var registry = [...]*Kind{
 	&UsageReport, &ConsentReceipt, &ConsentRevocation, &ConsentRecord, &ProviderDeclaration, &FrameVerification, &ReceiptBundle,
 	&TrustPolicyKind, &Erasure, &Incarnation,
+	&ContextProfile, &ContextSnapshot, &ContextPlan, &ContextAssembly, &ContextCompaction, &ContextRecovery, &Conflict,
 }
 
 // All lists the kinds. The slice is the caller's.

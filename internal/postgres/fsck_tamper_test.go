@@ -125,9 +125,9 @@ func kindOf(table string) *kinds.Kind {
 		}
 	}
 	if table == "claims" {
-		return &kinds.ReceiptBundle
+		return &kinds.ContextSnapshot
 	}
-	return &kinds.ConsentReceipt
+	return &kinds.TrustPolicyKind // which has no columns of its own to be changed
 }
 
 // codeOf is the fault that changing a column must be found as, at the entry that the row was of.
@@ -246,14 +246,14 @@ func TestFsckFindsMissingAndExtraRows(t *testing.T) {
 func TestFsckFindsRowsOutsideTheLog(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.New(t)
-	fillKinds(t, l, 8)
+	fillKinds(t, l, 17) // one of each kind, and the policy
 	svc := connect(t, l.ServiceURL)
 	want := 0
 	for _, table := range ledgerTables(t, svc) {
 		if table == "head" || table == "tiles" || table == "checkpoints" || table == "erased" { // the service may not insert into erased
 			continue
 		}
-		for _, seq := range []int64{-2, 8, 5000} {
+		for _, seq := range []int64{-2, 17, 5000} {
 			copyRow(t, svc, table, seq)
 			want++
 		}
@@ -261,7 +261,7 @@ func TestFsckFindsRowsOutsideTheLog(t *testing.T) {
 	_, found := fsck(t, l)
 	tables := map[string]int{}
 	for _, f := range found {
-		if f.Code != audit.FaultOutside || (f.Seq != -2 && f.Seq != 8 && f.Seq != 5000) {
+		if f.Code != audit.FaultOutside || (f.Seq != -2 && f.Seq != 17 && f.Seq != 5000) {
 			t.Errorf("found %+v", f)
 		}
 		tables[strings.Fields(f.Detail)[0]]++
@@ -282,7 +282,7 @@ func copyRow(t *testing.T, conn *pgx.Conn, table string, seq int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(context.WithoutCancel(t.Context()), "INSERT INTO ledger."+table+" SELECT "+list+" FROM ledger."+table+" WHERE seq BETWEEN 0 AND 7 LIMIT 1", seq); err != nil {
+	if _, err := conn.Exec(context.WithoutCancel(t.Context()), "INSERT INTO ledger."+table+" SELECT "+list+" FROM ledger."+table+" WHERE seq BETWEEN 0 AND 16 LIMIT 1", seq); err != nil {
 		t.Fatalf("%s: %v", table, err)
 	}
 }

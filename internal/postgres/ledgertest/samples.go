@@ -47,7 +47,9 @@ func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 	case &kinds.Incarnation:
 		s.Artifact = fmt.Appendf(nil, `{"incarnation":%d,"previous":{"checkpoint":"","origin":"o","root_hash":"","size":1},"reason":"r","restored":{"root_hash":"","size":0}}`, n)
 	default:
-		tb.Fatalf("ledgertest: kind %s has no sample", k.Name)
+		if !contextSample(tb, k, n, &s, &env) {
+			tb.Fatalf("ledgertest: kind %s has no sample", k.Name)
+		}
 	}
 	a, err := k.Accept(s, env)
 	if err != nil {

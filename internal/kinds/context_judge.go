@@ -1,0 +1,170 @@
+package kinds
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"ledgerd/assembly"
+	"ledgerd/frames"
+	"ledgerd/ledger"
+)
+
+// joined is a context record that is judged together with other entries.
+type joined interface {
+	needs() ContextNeeds
+	judge(*ContextParts) (assembly.Report, error)
+	projection(assembly.Verdict) Projection
+}
+
+// Needs names what of the ledger's Accept takes by Env.Context; nil for nothing. Its errors are Accept's.
+func (k *Kind) Needs(s Submission) (*ContextNeeds, error) {
+	if k.joins == nil {
+		return nil, nil
+	}
+	if len(s.Artifact) > k.MaxBytes {
+		return nil, &TooLargeError{Limit: int64(k.MaxBytes)}
+	}
+	record, err := k.joins(s)
+	if err != nil {
+		return nil, err
+	}
+	needs := record.needs()
+	return &needs, nil
+}
+
+// Judge is the verdict on a context record with the parts given, as Accept records it: the same parts give the same one.
+func (k *Kind) Judge(s Submission, p *ContextParts) (assembly.Report, error) {
+	if k.joins == nil {
+		return assembly.Report{}, fmt.Errorf("a %s is not judged", k.Name)
+	}
+	record, err := k.joins(s)
+	if err != nil {
+		return assembly.Report{}, err
+	}
+	return record.judge(p)
+}
+
+// maxStoredFindings bounds what a verdict stores; re-verification shows the rest.
+const maxStoredFindings = 200
+
+// ContextVerdict is a verdict as it is recorded. What it does not prove, its coverage, is the same for any record that
+// reached the same stage, and is shown by re-verification.
+type ContextVerdict struct {
+	Verdict  assembly.Verdict   `json:"verdict"`
+	Dictated *assembly.Dictated `json:"dictated" jsonschema:"the outcome that the contract dictates, null where it can't be derived"`
+	Findings []assembly.Finding `json:"findings"`
+	More     int                `json:"more_findings,omitzero" jsonschema:"findings beyond those listed"`
+	Missing  []string           `json:"missing"`
+}
+
+// VerdictOf is the part of a report that is recorded.
+func VerdictOf(r assembly.Report) ContextVerdict {
+	v := ContextVerdict{Verdict: r.Verdict, Dictated: r.Dictated, Findings: r.Findings, Missing: r.Missing}
+	if n := len(v.Findings); n > maxStoredFindings {
+		v.Findings, v.More = v.Findings[:maxStoredFindings], n-maxStoredFindings
+	}
+	if n := len(v.Missing); n > maxStoredFindings {
+		v.Missing = v.Missing[:maxStoredFindings]
+	}
+	return v
+}
+
+// ContextReceiver is what the server records about a context record that it judged.
+type ContextReceiver struct {
+	Findings []frames.Finding `json:"findings"`
+	Joined   ContextJoined    `json:"joined"`
+	Verdict  ContextVerdict   `json:"verdict"`
+}
+
+func checkJoined(read func(Submission) (joined, error)) func(Submission, Env) (*Accepted, error) {
+	return func(s Submission, env Env) (*Accepted, error) {
+		record, err := read(s)
+		if err != nil {
+			return nil, err
+		}
+		if env.Context == nil {
+			return nil, errors.New("the check needs Env.Context, see Needs")
+		}
+		report, err := record.judge(env.Context)
+		if err != nil {
+			return nil, err
+		}
+		findings := brokenRules(report)
+		content, err := canonical(s, ContextReceiver{Findings: findings, Joined: env.Context.Joined(), Verdict: VerdictOf(report)})
+		if err != nil {
+			return nil, err
+		}
+		p := record.projection(report.Verdict)
+		return &Accepted{Key: p.Key, Content: content, Findings: findings, Rows: p.Rows}, nil
+	}
+}
+
+// projectJoined takes the verdict as it was recorded: it was reached with other entries, which the content names. Reaching it
+// again is re-verification.
+func projectJoined(read func(Submission) (joined, error)) func(ledger.Content) (Projection, error) {
+	return func(c ledger.Content) (Projection, error) {
+		record, err := read(recorded(c))
+		if err != nil {
+			return Projection{}, err
+		}
+		var receiver ContextReceiver
+		if err := json.Unmarshal(c.Receiver, &receiver); err != nil {
+			return Projection{}, fmt.Errorf("reading the recorded verdict: %w", err)
+		}
+		return record.projection(receiver.Verdict.Verdict), nil
+	}
+}
+
+// brokenRules are the findings of a report in the form of every other kind: one for each rule, at its first place.
+func brokenRules(r assembly.Report) []frames.Finding {
+	list := []frames.Finding{}
+	for _, f := range r.Findings {
+		if n := len(list); n > 0 && list[n-1].Code == frames.Code(f.Rule) {
+			list[n-1].More++
+			continue
+		}
+		list = append(list, frames.Finding{Code: frames.Code(f.Rule), Pointer: f.At, Document: "context-strategy C0"})
+	}
+	return list
+}
+
+// RecordedContext is a judged context record as it was recorded.
+type RecordedContext struct {
+	Seq        int64
+	RecordedAt time.Time
+	Kind       *Kind
+	Submission Submission
+	Receiver   ContextReceiver
+}
+
+// ReadContext reads a recorded assembly, compaction or recovery from its entry. *ErasedError once its content is gone,
+// ErrNotFound for an entry of another kind.
+func ReadContext(e ledger.Entry) (*RecordedContext, error) {
+	kind := Lookup(e.Meta.Kind)
+	if kind == nil || kind.joins == nil {
+		return nil, ErrNotFound
+	}
+	if e.Erased() {
+		return nil, ErasedEntry(e)
+	}
+	c, err := ledger.ParseContent(e.Content)
+	if err != nil {
+		return nil, err
+	}
+	r := &RecordedContext{Seq: e.Seq, RecordedAt: e.RecordedAt, Kind: kind, Submission: recorded(c)}
+	if err := json.Unmarshal(c.Receiver, &r.Receiver); err != nil {
+		return nil, fmt.Errorf("reading the verdict of entry %d: %w", e.Seq, err)
+	}
+	return r, nil
+}
+
+// Same says whether two verdicts say the same.
+func (v ContextVerdict) Same(other ContextVerdict) bool {
+	a, errA := json.Marshal(v)
+	b, errB := json.Marshal(other)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
