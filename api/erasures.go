@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"math"
 	"net/http"
 	"time"
 
@@ -62,6 +63,13 @@ func (a *API) postErasure(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	done, err := a.erasedBefore(c, asked)
+	if err != nil {
+		return reply{}, err
+	}
+	if done != nil {
+		return recordedReply(*done, recordedBody(*done)), nil
+	}
 	targets, err := a.erasureTargets(c, asked)
 	if err != nil {
 		return reply{}, err
@@ -74,6 +82,29 @@ func (a *API) postErasure(c *call) (reply, error) {
 		return reply{status: http.StatusAccepted, body: erasurePreview(targets)}, nil
 	}
 	return a.recordErasure(c, asked.Reason, targets)
+}
+
+// erasedBefore finds the erasure that the caller's key already names. What a filter found then it no longer finds, so the
+// request that was sent again can't be compared as a whole: its reason must be the same.
+func (a *API) erasedBefore(c *call, asked ErasureBody) (*kinds.Recorded, error) {
+	key, err := idempotencyKey(c)
+	if err != nil || key == "" || asked.Filter == nil {
+		return nil, err
+	}
+	q := kinds.EntryQuery{Kind: kinds.Erasure.Name, Key: key, After: -1, Size: math.MaxInt64, Limit: 1}
+	list, _, err := a.store.Entries(c.ctx(), c.who.Tenant, kinds.Visibility{Kinds: []string{kinds.Erasure.Name}}, q)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	e := list[0]
+	before, err := kinds.ReadErasure(e)
+	if err != nil {
+		return nil, err
+	}
+	if before.Reason != asked.Reason {
+		return nil, &kinds.ConflictError{Seq: e.Seq}
+	}
+	return &kinds.Recorded{Seq: e.Seq, Kind: e.Meta.Kind, Key: e.Meta.Key, RecordedAt: e.RecordedAt, LeafHash: e.LeafHash, Replayed: true}, nil
 }
 
 // recordErasure appends the entry, which carries the erasure out.
@@ -106,14 +137,14 @@ func parseErasure(body []byte) (ErasureBody, error) {
 	d := strictjson.NewDecoder(body, strictjson.Closed)
 	d.Object(
 		strictjson.Req("reason", func() { b.Reason = d.String() }),
-		strictjson.Opt("seqs", func() {
-			b.Seqs = []int64{}
-			d.Array(func(int) { b.Seqs = append(b.Seqs, int64(d.Uint64()&(1<<63-1))) })
-		}),
+		strictjson.Opt("seqs", func() { b.Seqs = kinds.DecodeSeqs(d) }),
 		strictjson.Opt("filter", func() { b.Filter = decodeErasureFilter(d) }),
 	)
 	if err := d.Finish(); err != nil {
 		return b, err
+	}
+	if b.Reason == "" || kinds.CheckName(b.Reason) != nil {
+		return b, &kinds.Rejection{Code: "identifier-malformed", Pointer: "/reason", Detail: "a reason has 1 to 512 bytes and no control characters"}
 	}
 	if (b.Seqs == nil) == (b.Filter == nil) {
 		return b, &kinds.Rejection{Code: "nothing-to-erase", Detail: "name entries by seqs, or find them by a filter, and not both"}
@@ -159,18 +190,10 @@ func (a *API) erasureTargets(c *call, b ErasureBody) (targets []kinds.ErasureTar
 	if err != nil {
 		return nil, err
 	}
-	if len(targets) < len(b.Seqs) {
-		return nil, kinds.ErrNotFound
-	}
-	if len(targets) == 0 {
+	if b.Filter != nil && len(targets) == 0 {
 		return nil, &kinds.Rejection{Code: "nothing-to-erase", Detail: "no entry is found that is not erased already"}
 	}
-	for _, t := range targets {
-		if k := kinds.Lookup(t.Kind); k == nil || !k.Erasable() {
-			return nil, &kinds.Rejection{Code: "not-erasable", Detail: "only entries of kinds that hosts post can be erased, and one is of another"}
-		}
-	}
-	return targets, nil
+	return targets, kinds.CheckErasure(kinds.ErasureArtifact{Seqs: b.Seqs}, targets)
 }
 
 func erasurePreview(targets []kinds.ErasureTarget) ErasurePreviewBody {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -79,7 +80,8 @@ func TestEraseByGrantorAndSeqs(t *testing.T) {
 	}{
 		{`{"reason":"x","seqs":[0],"filter":{"customer_id":"c"}}`, "nothing-to-erase", 422}, {`{"reason":"x"}`, "nothing-to-erase", 422},
 		{`{"reason":"x","filter":{}}`, "invalid-value", 400}, {`{"reason":"x","seqs":[0,99]}`, "not-found", 404}, {`{"reason":"x","seqs":[1]}`, "not-erasable", 422},
-		{`{"reason":"","seqs":[0]}`, "identifier-malformed", 422}, {`{"seqs":[0]}`, "missing-member", 400}, {`{"reason":"x","filter":{"grantor_id":"nobody"}}`, "nothing-to-erase", 422},
+		{`{"reason":"","seqs":[0]}`, "identifier-malformed", 422}, {`{"seqs":[0]}`, "missing-member", 400},
+		{`{"reason":"x","seqs":[9223372036854775808]}`, "number-not-representable", 422}, {`{"reason":"x","seqs":[1,0]}`, "invalid-value", 400}, {`{"reason":"x","seqs":[0,0]}`, "invalid-value", 400}, {`{"reason":"x","filter":{"grantor_id":"nobody"}}`, "nothing-to-erase", 422},
 	} {
 		if got := s.as(t, kinds.Admin, "POST", "/v1/erasures", c.body); got.status != c.status || got.problem(t).Code != c.code {
 			t.Errorf("%s: %d %s", c.body, got.status, got.body)
@@ -92,5 +94,23 @@ func TestEraseByGrantorAndSeqs(t *testing.T) {
 	again := s.as(t, kinds.Admin, "POST", "/v1/erasures", `{"reason":"x","seqs":[0]}`)
 	if again.status != 200 || again.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("the same by seqs: %d %s", again.status, again.body)
+	}
+}
+
+// A request that was sent again under its key is answered as the first time, though its filter finds nothing any more; and a
+// report that reached no provider is found by its customer too.
+func TestEraseAgainUnderItsKey(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	bare := `{"budget_requested":1,"budget_consumed":0,"as_of":"` + time.Now().UTC().Format(time.RFC3339) + `"}`
+	s.as(t, kinds.Host, "POST", "/v1/usage-reports", usageOf("bare", bare))
+	const ask = `{"reason":"asked","filter":{"customer_id":"c1"}}`
+	first := s.as(t, kinds.Admin, "POST", "/v1/erasures", ask, "Idempotency-Key", "e1")
+	again := s.as(t, kinds.Admin, "POST", "/v1/erasures", ask, "Idempotency-Key", "e1")
+	if first.status != 201 || again.status != 200 || again.header.Get("Idempotent-Replayed") != "true" || !bytes.Equal(first.body, again.body) {
+		t.Errorf("first %d %s, again %d %s", first.status, first.body, again.status, again.body)
+	}
+	if got := s.as(t, kinds.Admin, "POST", "/v1/erasures", `{"reason":"other","filter":{"customer_id":"c1"}}`, "Idempotency-Key", "e1"); got.status != 409 {
+		t.Errorf("the key with another reason: %d %s", got.status, got.body)
 	}
 }

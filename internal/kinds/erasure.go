@@ -45,7 +45,7 @@ func checkErasure(s Submission, _ Env) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Accepted{Key: s.Key, Content: content}, nil
+	return &Accepted{Key: s.Key, Content: content, Erases: a.Seqs}, nil
 }
 
 // ParseErasure reads an erasure.
@@ -54,18 +54,7 @@ func ParseErasure(s Submission) (ErasureArtifact, error) {
 	d := strictjson.NewDecoder(s.Artifact, strictjson.Closed)
 	d.Object(
 		strictjson.Req("reason", func() { a.Reason = d.String() }),
-		strictjson.Req("seqs", func() {
-			d.Array(func(i int) {
-				seq := int64(d.Uint64() & (1<<63 - 1))
-				switch {
-				case i >= MaxErasure:
-					d.Fail(strictjson.RuleRange, "an erasure names at most 10000 entries")
-				case i > 0 && seq <= a.Seqs[i-1]:
-					d.Fail(strictjson.RuleValue, "seqs ascend, each once")
-				}
-				a.Seqs = append(a.Seqs, seq)
-			})
-		}),
+		strictjson.Req("seqs", func() { a.Seqs = DecodeSeqs(d) }),
 	)
 	if err := finish(d, s.ArtifactAt); err != nil {
 		return a, err
@@ -79,6 +68,48 @@ func ParseErasure(s Submission) (ErasureArtifact, error) {
 func projectErasure(c ledger.Content) (Projection, error) {
 	_, err := ParseErasure(recorded(c))
 	return Projection{}, err
+}
+
+// ReadErasure reads a recorded erasure from its entry.
+func ReadErasure(e ledger.Entry) (ErasureArtifact, error) {
+	c, err := ledger.ParseContent(e.Content)
+	if err != nil {
+		return ErasureArtifact{}, err
+	}
+	return ParseErasure(recorded(c))
+}
+
+// DecodeSeqs reads what an erasure names: at most MaxErasure seqs, ascending, each once.
+func DecodeSeqs(d *strictjson.Decoder) []int64 {
+	seqs := []int64{}
+	d.Array(func(i int) {
+		seq := d.Uint64()
+		switch {
+		case i >= MaxErasure:
+			d.Fail(strictjson.RuleRange, "an erasure names at most 10000 entries")
+		case seq > strictjson.MaxInteger: // no log has it, and a conversion must not turn it into one that the log has
+			d.Fail(strictjson.RuleRepresentable, "RFC 8785 carries integers up to 2^53-1 only")
+		case i > 0 && !d.Failed() && int64(seq) <= seqs[i-1]:
+			d.Fail(strictjson.RuleValue, "seqs ascend, each once")
+		default:
+			seqs = append(seqs, int64(seq))
+		}
+	})
+	return seqs
+}
+
+// CheckErasure refuses an erasure by what it names, whatever way it came: entries that are not there, or that are of kinds
+// which can't be erased. targets are those of its seqs that its tenant has.
+func CheckErasure(a ErasureArtifact, targets []ErasureTarget) error {
+	if len(targets) < len(a.Seqs) {
+		return ErrNotFound
+	}
+	for _, t := range targets {
+		if k := Lookup(t.Kind); k == nil || !k.Erasable() {
+			return &Rejection{Code: "not-erasable", Detail: "only entries of kinds that hosts post can be erased, and one is of another"}
+		}
+	}
+	return nil
 }
 
 // Erasable says whether an erasure may name entries of the kind: those that hosts post, and those that keep what hosts posted.

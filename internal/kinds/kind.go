@@ -36,7 +36,7 @@ type Kind struct {
 	ReadBy     []Role // who may read it beside the auditor and the token that posted it
 	MaxBytes   int    // of the submitted artifact, in bytes, at most ledger.MaxContent
 	UsesPolicy bool   // Accept needs Env.Policy
-	Erases     bool   // appending it destroys the contents that it names
+	Erases     bool   // appending it destroys the contents that it names: see Accepted.Erases
 	// KeepsConflicts: a second content under a known id is kept as an entry of kind conflict.
 	KeepsConflicts bool
 	Tables         []*Table
@@ -121,6 +121,7 @@ type Accepted struct {
 	Findings []frames.Finding
 	Claims   []Claim
 	Rows     []Rows
+	Erases   []int64 // seqs whose contents the append destroys; nil for all kinds but erasures
 }
 
 // Claim says that an entry uses a name within its tenant for one value. The first entry whose claim reserves the name fixes

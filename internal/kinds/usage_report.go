@@ -19,11 +19,16 @@ var UsageReport = Kind{
 	PostedBy: []Role{Host},
 	ReadBy:   []Role{Billing},
 	MaxBytes: 1 << 20,
-	Tables:   []*Table{&usageLines},
+	Tables:   []*Table{&usageReports, &usageLines},
 	check:    checkUsageReport,
 	project:  projectUsageReport,
 	shape:    func(d *strictjson.Decoder) { metering.DecodeUsageReport(d) },
 }
+
+// usageReports has a row for each report, also for one that reached no provider and so has no line.
+var usageReports = Table{Name: "usage_reports", Columns: []Column{
+	{Name: "request_id"}, {Name: "turn_id", Personal: true}, {Name: "customer_id", Personal: true}, {Name: "as_of"}, {Name: "providers"},
+}}
 
 var usageLines = Table{Name: "usage_lines", Columns: []Column{
 	{Name: "line"}, {Name: "request_id"}, {Name: "turn_id", Personal: true}, {Name: "customer_id", Personal: true},
@@ -139,7 +144,7 @@ func inconsistent(err error, base string) error {
 	}
 }
 
-// usageRows makes one row per provider, in canonical order of providers so that the projection depends on nothing else. It
+// usageRows makes a row for the report and one per provider, in canonical order of providers so that the projection depends on nothing else. It
 // demands that the report's sums hold.
 func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, error) {
 	verified, err := metering.Verify(r)
@@ -163,7 +168,8 @@ func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, err
 			f.providers, f.ids, f.digests, f.tokens,
 		})
 	}
-	return []Rows{rows}, nil
+	report := Rows{Table: &usageReports, Values: [][]any{{c.requestID, c.turnID, c.customerID, asOf, int32(len(events))}}}
+	return []Rows{report, rows}, nil
 }
 
 // frameColumns are the frames of one event as parallel arrays; providers is nil when all frames name the event's own.

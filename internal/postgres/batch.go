@@ -154,7 +154,7 @@ func (a *Appender) seal(head ledger.Head, plan *plan) (sealed, error) {
 				return sealed{}, err
 			}
 		}
-		if p.erases {
+		if p.erases != nil {
 			next.erasures = append(next.erasures, entry.Seq)
 		}
 		next.head.Size++

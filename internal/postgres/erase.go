@@ -11,38 +11,30 @@ import (
 
 // ErasureTargets finds, in order of seq, the entries of a tenant among seqs that an erasure may name.
 func (s *Store) ErasureTargets(ctx context.Context, tenant string, seqs []int64) ([]kinds.ErasureTarget, error) {
-	return s.erasureTargets(ctx, `
-		SELECT e.seq, e.kind, x.seq IS NOT NULL FROM ledger.entries e LEFT JOIN ledger.erased x USING (seq)
-		WHERE e.tenant = $1 AND e.seq = ANY ($2) ORDER BY e.seq`, tenant, seqs)
+	return erasureTargets(ctx, s.pool, targetsBySeq, tenant, seqs)
+}
+
+// guardErasures holds each erasure of a batch against what it names, under the head's lock and whatever route it came by.
+func (a *Appender) guardErasures(ctx context.Context, batch []*pending) error {
+	for _, req := range batch {
+		if req.refused = nil; req.erases == nil {
+			continue
+		}
+		targets, err := erasureTargets(ctx, a.conn, targetsBySeq, req.prepared.Meta().Tenant, req.erases)
+		if err != nil {
+			return err
+		}
+		req.refused = kinds.CheckErasure(kinds.ErasureArtifact{Seqs: req.erases}, targets)
+	}
+	return nil
 }
 
 // FindErasureTargets finds, in order of seq, the entries of a tenant that a filter selects. Entries that are erased already
 // no longer say what a filter asks for, and are not found. ErrTooMuch beyond kinds.MaxErasure.
 func (s *Store) FindErasureTargets(ctx context.Context, tenant string, f kinds.ErasureFilter) ([]kinds.ErasureTarget, error) {
-	targets, err := s.erasureTargets(ctx, `
-		WITH asked AS (SELECT $1::text AS tenant, $2::text AS grantor, $3::text AS customer, $4::text AS provider, $5::timestamptz AS since, $6::timestamptz AS until),
-		found AS (
-			SELECT u.seq FROM ledger.usage_lines u, asked a
-			WHERE u.tenant = a.tenant AND a.grantor = '' AND (a.customer = '' OR u.customer_id = a.customer) AND (a.provider = '' OR u.provider_id = a.provider)
-			  AND (a.since IS NULL OR u.as_of >= a.since) AND (a.until IS NULL OR u.as_of < a.until)
-			UNION SELECT c.seq FROM ledger.consents c, asked a
-			WHERE c.tenant = a.tenant AND a.customer = '' AND (a.grantor = '' OR c.grantor_id = a.grantor) AND (a.provider = '' OR c.provider_id = a.provider)
-			  AND (a.since IS NULL OR c.granted_at >= a.since) AND (a.until IS NULL OR c.granted_at < a.until)
-			UNION SELECT r.seq FROM ledger.consent_revocations r, asked a
-			WHERE r.tenant = a.tenant AND a.customer = '' AND (a.grantor = '' OR r.revoked_by_id = a.grantor) AND (a.provider = '' OR r.provider_id = a.provider)
-			  AND (a.since IS NULL OR r.revoked_at >= a.since) AND (a.until IS NULL OR r.revoked_at < a.until)
-			UNION SELECT b.seq FROM ledger.consent_records b, asked a
-			WHERE b.tenant = a.tenant AND a.customer = '' AND a.grantor = '' AND (a.provider = '' OR b.provider_id = a.provider)
-			  AND (a.since IS NULL OR b.granted_at >= a.since) AND (a.until IS NULL OR b.granted_at < a.until)
-			UNION SELECT v.seq FROM ledger.frame_verdicts v, asked a
-			WHERE v.tenant = a.tenant AND a.customer = '' AND a.grantor = '' AND (a.provider = '' OR v.provider_id = a.provider)
-			  AND (a.since IS NULL OR v.verified_at >= a.since) AND (a.until IS NULL OR v.verified_at < a.until)
-			UNION SELECT p.seq FROM ledger.receipts p, asked a
-			WHERE p.tenant = a.tenant AND a.grantor = '' AND a.provider = ''
-			  AND (a.customer = '' OR p.request_id IN (SELECT u.request_id FROM ledger.usage_lines u WHERE u.tenant = a.tenant AND u.customer_id = a.customer))
-			  AND (a.since IS NULL OR p.exchanged_at >= a.since) AND (a.until IS NULL OR p.exchanged_at < a.until))
-		SELECT f.seq, e.kind, false FROM found f JOIN ledger.entries e USING (seq) LEFT JOIN ledger.erased x USING (seq)
-		WHERE x.seq IS NULL ORDER BY f.seq LIMIT $7`,
+	// Planned with the values at hand (QueryExecModeExec): conditions that are not asked fall away, and the index of one that
+	// is can be used.
+	targets, err := erasureTargets(ctx, s.pool, targetsByFilter, pgx.QueryExecModeExec,
 		tenant, f.GrantorID, f.CustomerID, f.ProviderID, f.From, f.To, kinds.MaxErasure+1)
 	if err == nil && len(targets) > kinds.MaxErasure {
 		err = kinds.ErrTooMuch
@@ -50,8 +42,36 @@ func (s *Store) FindErasureTargets(ctx context.Context, tenant string, f kinds.E
 	return targets, err
 }
 
-func (s *Store) erasureTargets(ctx context.Context, sql string, args ...any) ([]kinds.ErasureTarget, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
+const targetsBySeq = `
+	SELECT e.seq, e.kind, x.seq IS NOT NULL FROM ledger.entries e LEFT JOIN ledger.erased x USING (seq)
+	WHERE e.tenant = $1 AND e.seq = ANY ($2) ORDER BY e.seq`
+
+// targetsByFilter asks each projection that knows all of the given conditions: grantor $2, customer $3, provider $4, and a
+// half-open period from $5 to $6.
+const targetsByFilter = `
+	WITH found AS (
+		SELECT seq FROM ledger.usage_lines WHERE tenant = $1 AND $2::text = '' AND ($3::text = '' OR customer_id = $3) AND ($4::text = '' OR provider_id = $4)
+			AND ($5::timestamptz IS NULL OR as_of >= $5) AND ($6::timestamptz IS NULL OR as_of < $6)
+		UNION SELECT seq FROM ledger.usage_reports WHERE tenant = $1 AND $2 = '' AND $4 = '' AND providers = 0 AND ($3 = '' OR customer_id = $3)
+			AND ($5 IS NULL OR as_of >= $5) AND ($6 IS NULL OR as_of < $6)
+		UNION SELECT seq FROM ledger.consents WHERE tenant = $1 AND $3 = '' AND ($2 = '' OR grantor_id = $2) AND ($4 = '' OR provider_id = $4)
+			AND ($5 IS NULL OR granted_at >= $5) AND ($6 IS NULL OR granted_at < $6)
+		UNION SELECT seq FROM ledger.consent_revocations WHERE tenant = $1 AND $3 = '' AND ($2 = '' OR revoked_by_id = $2) AND ($4 = '' OR provider_id = $4)
+			AND ($5 IS NULL OR revoked_at >= $5) AND ($6 IS NULL OR revoked_at < $6)
+		UNION SELECT seq FROM ledger.consent_records WHERE tenant = $1 AND $3 = '' AND $2 = '' AND ($4 = '' OR provider_id = $4)
+			AND ($5 IS NULL OR granted_at >= $5) AND ($6 IS NULL OR granted_at < $6)
+		UNION SELECT seq FROM ledger.provider_declarations WHERE tenant = $1 AND $3 = '' AND $2 = '' AND ($4 = '' OR provider_id = $4)
+			AND ($5 IS NULL OR declared_at >= $5) AND ($6 IS NULL OR declared_at < $6)
+		UNION SELECT seq FROM ledger.frame_verdicts WHERE tenant = $1 AND $3 = '' AND $2 = '' AND ($4 = '' OR provider_id = $4)
+			AND ($5 IS NULL OR verified_at >= $5) AND ($6 IS NULL OR verified_at < $6)
+		UNION SELECT seq FROM ledger.receipts WHERE tenant = $1 AND $2 = '' AND $4 = ''
+			AND ($3 = '' OR request_id IN (SELECT request_id FROM ledger.usage_lines WHERE tenant = $1 AND customer_id = $3))
+			AND ($5 IS NULL OR exchanged_at >= $5) AND ($6 IS NULL OR exchanged_at < $6))
+	SELECT f.seq, e.kind, false FROM found f JOIN ledger.entries e USING (seq) LEFT JOIN ledger.erased x USING (seq)
+	WHERE x.seq IS NULL ORDER BY f.seq LIMIT $7`
+
+func erasureTargets(ctx context.Context, q querier, sql string, args ...any) ([]kinds.ErasureTarget, error) {
+	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, unavailable(err)
 	}

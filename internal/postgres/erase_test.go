@@ -79,9 +79,17 @@ func TestErasureIsCheckedByTheDatabase(t *testing.T) {
 		}
 	}
 	for name, seqs := range map[string][]int64{"another tenant's": {1}, "one that is not there": {99}, "partly another tenant's": {0, 1}} {
-		if _, err := l.Appender.Append(t.Context(), admin, erasure(t, seqs...)); err == nil {
-			t.Errorf("%s: it was erased", name)
+		if _, err := l.Appender.Append(t.Context(), admin, erasure(t, seqs...)); !errors.Is(err, kinds.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
 		}
+	}
+	policy, err := l.Appender.Append(t.Context(), admin, ledgertest.SamplePolicy(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused *kinds.Rejection
+	if _, err := l.Appender.Append(t.Context(), admin, erasure(t, 0, policy.Seq)); !errors.As(err, &refused) || refused.Code != "not-erasable" {
+		t.Errorf("a trust policy: %v", err)
 	}
 	if n := l.Count(t, "ledger.contents WHERE content IS NULL"); n != 0 {
 		t.Errorf("%d contents are gone", n)

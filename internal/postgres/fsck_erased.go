@@ -42,11 +42,7 @@ func (f *fsck) loadErased(ctx context.Context) error {
 
 // namedBy lists the entries that an erasure names; none when its content is not one, which its own check reports.
 func namedBy(content []byte) []int64 {
-	c, err := ledger.ParseContent(content)
-	if err != nil {
-		return nil
-	}
-	a, err := kinds.ParseErasure(kinds.Submission{Artifact: c.Artifact})
+	a, err := kinds.ReadErasure(ledger.Entry{Content: content})
 	if err != nil {
 		return nil
 	}

@@ -20,7 +20,7 @@ type tampered struct {
 	admin *pgx.Conn
 }
 
-const tamperedSize = 300
+const tamperedSize = 500
 
 func newTampered(t *testing.T) *tampered {
 	t.Helper()

@@ -20,7 +20,8 @@ type pending struct {
 	findings  []frames.Finding
 	claims    []kinds.Claim
 	rows      []kinds.Rows
-	erases    bool // the entry is an erasure, carried out in its own transaction
+	erases    []int64 // what an erasure names; it is carried out in its own transaction
+	refused   error   // why an erasure can't be carried out; the attempt's
 	tried     bool // an attempt was sent whose outcome may be unknown
 
 	// What the attempt at hand decided. Nobody is told before answer.
@@ -51,7 +52,7 @@ func newPending(who kinds.Poster, acc *kinds.Accepted, keySecret []byte) (pendin
 	return pending{
 		prepared: ledger.Prepare(meta, content, salts[0], salts[1]), submitted: submitted,
 		keyHash:  keyHash(meta.Tenant, meta.Kind, meta.Key),
-		findings: acc.Findings, claims: acc.Claims, rows: acc.Rows, erases: acc.Kind.Erases,
+		findings: acc.Findings, claims: acc.Claims, rows: acc.Rows, erases: acc.Erases,
 	}, nil
 }
 

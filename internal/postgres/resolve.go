@@ -30,6 +30,9 @@ func (a *Appender) resolve(ctx context.Context, batch []*pending, l locked) (*pl
 	if err != nil {
 		return nil, err
 	}
+	if err := a.guardErasures(ctx, batch); err != nil {
+		return nil, err
+	}
 	p := &plan{batch: batch, next: l.head.Next(), inBatch: make(map[[16]byte]*pending, len(batch)), claims: l.claims, keys: l.keys, stored: stored}
 	for _, part := range apart(batch) {
 		p.decide(part)
@@ -79,6 +82,9 @@ func (p *plan) decideOne(req *pending) {
 			return
 		}
 		req.twin = first
+		return
+	}
+	if req.err = req.refused; req.err != nil {
 		return
 	}
 	if req.err = req.claim(p.claims, p.next); req.err != nil {

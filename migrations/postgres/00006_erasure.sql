@@ -71,7 +71,7 @@ BEGIN
     SELECT array_agg(s::bigint) INTO targets FROM ledger.contents c,
         jsonb_array_elements_text(convert_from(c.content, 'UTF8')::jsonb -> 'artifact' -> 'seqs') s WHERE c.seq = erasure;
     IF EXISTS (SELECT 1 FROM unnest(targets) x LEFT JOIN ledger.entries e ON e.seq = x
-               WHERE e.seq IS NULL OR e.tenant <> owner OR e.kind IN ('erasure', 'incarnation')) THEN
+               WHERE e.seq IS NULL OR e.tenant <> owner OR e.kind IN ('erasure', 'incarnation', 'trust-policy', 'billing-config')) THEN
         RAISE EXCEPTION 'entry % names an entry that it may not erase', erasure USING ERRCODE = 'insufficient_privilege';
     END IF;
     INSERT INTO ledger.erased (seq, erasure_seq) SELECT x, erasure FROM unnest(targets) x ON CONFLICT DO NOTHING;
