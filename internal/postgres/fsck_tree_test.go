@@ -82,7 +82,7 @@ func TestFsckFindsTilesAndCheckpointsThatAreNotTheTrees(t *testing.T) {
 		"a tile of a later log":     {`INSERT INTO ledger.tiles SELECT incarnation + 1, level, index, root, hashes FROM ledger.tiles`, nil, audit.Fault{Seq: audit.NoSeq, Code: audit.FaultTile}},
 		"a checkpoint of our own":   {`INSERT INTO ledger.checkpoints SELECT 0, 200, recorded_at, $1 FROM ledger.entries WHERE seq = 199`, []any{string(other)}, audit.Fault{Seq: 199, Code: audit.FaultCheckpoint}},
 		"a checkpoint unsigned":     {`INSERT INTO ledger.checkpoints SELECT 0, 200, recorded_at, 'x' FROM ledger.entries WHERE seq = 199`, nil, audit.Fault{Seq: 199, Code: audit.FaultCheckpoint}},
-		"a checkpoint beyond":       {`INSERT INTO ledger.checkpoints SELECT incarnation, 301, signed_at, checkpoint FROM ledger.checkpoints LIMIT 1`, nil, audit.Fault{Seq: audit.NoSeq, Code: audit.FaultCheckpoint}},
+		"a checkpoint beyond":       {`INSERT INTO ledger.checkpoints SELECT incarnation, 501, signed_at, checkpoint FROM ledger.checkpoints LIMIT 1`, nil, audit.Fault{Seq: audit.NoSeq, Code: audit.FaultCheckpoint}},
 		"a checkpoint of less than": {`INSERT INTO ledger.checkpoints SELECT incarnation, -1, signed_at, checkpoint FROM ledger.checkpoints LIMIT 1`, nil, audit.Fault{Seq: audit.NoSeq, Code: audit.FaultCheckpoint}},
 	} {
 		l.exec(t, c.sql, c.args...)
