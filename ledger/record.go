@@ -31,6 +31,10 @@ func Prepare(meta Meta, content []byte, contentSalt, metaSalt Salt) Prepared {
 // Meta is the prepared entry's meta, complete.
 func (p Prepared) Meta() Meta { return p.meta }
 
+// MetaSalt is the random salt of the meta's commitment. Since it is drawn anew for each, a stored entry that has it was made
+// from this very preparation, and not from another one of the same content.
+func (p Prepared) MetaSalt() Salt { return p.metaSalt }
+
 // Seal gives a prepared entry its place in a log. recordedAt is cut to microseconds.
 func (p Prepared) Seal(origin string, seq int64, recordedAt time.Time) Entry {
 	at := recordedAt.UTC().Truncate(time.Microsecond)

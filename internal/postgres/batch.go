@@ -158,7 +158,7 @@ func (a *Appender) seal(head ledger.Head, plan *plan) (sealed, error) {
 			next.erasures = append(next.erasures, entry.Seq)
 		}
 		next.head.Size++
-		p.result, p.tried = recorded(p, entry), true
+		p.result = recorded(p, entry)
 	}
 	next.head.RecordedAt, next.head.Root = at, next.frontier.Root()
 	msg, err := ledger.Checkpoint{Origin: head.Origin, Size: next.head.Size, Root: next.head.Root}.Sign(a.keys.Signer)

@@ -22,7 +22,6 @@ type pending struct {
 	rows      []kinds.Rows
 	erases    []int64 // what an erasure names; it is carried out in its own transaction
 	refused   error   // why an erasure can't be carried out; the attempt's
-	tried     bool // an attempt was sent whose outcome may be unknown
 
 	// What the attempt at hand decided. Nobody is told before answer.
 	newClaims []kinds.Claim // of claims those that this entry is the first to make

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -128,6 +129,7 @@ func (p *pending) claim(held map[claimKey]claimValue, seq int64) error {
 // knownEntry is what a replay needs of a stored entry.
 type knownEntry struct {
 	recorded kinds.Recorded
+	salt     []byte // of the meta, which tells whose attempt recorded it
 	content  []byte // nil when erased
 	erasedBy int64  // the erasure's seq, 0 when not erased
 }
@@ -142,7 +144,7 @@ func (a *Appender) known(ctx context.Context, l locked) (map[int64]knownEntry, e
 		seqs = append(seqs, seq)
 	}
 	rows, err := a.conn.Query(ctx, `
-		SELECT e.seq, e.kind, e.key, e.recorded_at, e.leaf_hash, c.content, coalesce(x.erasure_seq, 0)
+		SELECT e.seq, e.kind, e.key, e.recorded_at, e.leaf_hash, e.meta_salt, c.content, coalesce(x.erasure_seq, 0)
 		FROM ledger.entries e JOIN ledger.contents c USING (seq) LEFT JOIN ledger.erased x USING (seq) WHERE e.seq = ANY($1)`, seqs)
 	if err != nil {
 		return nil, unavailable(err)
@@ -150,11 +152,11 @@ func (a *Appender) known(ctx context.Context, l locked) (map[int64]knownEntry, e
 	entries := map[int64]knownEntry{}
 	var k knownEntry
 	var leaf []byte
-	_, err = pgx.ForEachRow(rows, []any{&k.recorded.Seq, &k.recorded.Kind, &k.recorded.Key, &k.recorded.RecordedAt, &leaf, &k.content, &k.erasedBy}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&k.recorded.Seq, &k.recorded.Kind, &k.recorded.Key, &k.recorded.RecordedAt, &leaf, &k.salt, &k.content, &k.erasedBy}, func() error {
 		k.recorded.LeafHash = tlog.Hash(leaf)
 		k.recorded.RecordedAt = k.recorded.RecordedAt.UTC()
 		entries[k.recorded.Seq] = k
-		k.content = nil
+		k.salt, k.content = nil, nil
 		return nil
 	})
 	return entries, unavailable(err)
@@ -169,10 +171,16 @@ func (p *pending) replay(e knownEntry) (kinds.Recorded, error) {
 		return kinds.Recorded{}, &kinds.ConflictError{Seq: e.recorded.Seq}
 	}
 	r := e.recorded
-	r.Replayed = !p.tried // found by its own second attempt after an unknown outcome: that is its first answer
+	r.Replayed = !p.made(e) // found by its own second attempt after an unknown outcome: that is its first answer
 	var err error
 	if r.Findings, err = kinds.StoredFindings(e.content); err != nil {
 		return kinds.Recorded{}, fmt.Errorf("reading entry %d: %w", r.Seq, err)
 	}
 	return r, nil
+}
+
+// made says whether an earlier attempt of this very submission made the entry, and not the same one of somebody else.
+func (p *pending) made(e knownEntry) bool {
+	salt := p.prepared.MetaSalt()
+	return bytes.Equal(e.salt, salt[:])
 }
