@@ -11,7 +11,8 @@ import (
 
 // Bounds of the append queue and of one batch.
 const (
-	queueEntries = 8192 // single submissions that may wait
+	queueEntries = 8192     // single submissions that may wait
+	queueBytes   = 64 << 20 // contents of these
 	batchEntries = 1024
 	batchBytes   = 16 << 20
 
@@ -30,6 +31,7 @@ type queue struct {
 	turn    []string // tenants with a line, the next to be served first
 	size    int      // submissions in all lines
 	singles int      // of these, those that came alone
+	bytes   int      // contents of those
 	closed  bool
 	ready   chan struct{} // holds one token while there may be something to take
 	bulk    *semaphore.Weighted
@@ -43,7 +45,7 @@ func newQueue() *queue {
 func (q *queue) put(u *unit) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed && q.singles >= queueEntries {
+	if !q.closed && (q.singles >= queueEntries || q.bytes+u.bytes() > queueBytes) {
 		return kinds.ErrBusy
 	}
 	return q.add(u)
@@ -51,11 +53,7 @@ func (q *queue) put(u *unit) error {
 
 // putBulk adds a unit of bulk submissions, waiting for room in the order of calls. When ctx ends first nothing was queued.
 func (q *queue) putBulk(ctx context.Context, u *unit) error {
-	bytes := 0
-	for i := range u.members {
-		bytes += u.members[i].bytes()
-	}
-	u.weight = min(bulkShare, int64(max(len(u.members), bytes/bulkEntryBytes)))
+	u.weight = min(bulkShare, int64(max(len(u.members), u.bytes()/bulkEntryBytes)))
 	if err := q.bulk.Acquire(ctx, u.weight); err != nil {
 		return err
 	}
@@ -79,6 +77,7 @@ func (q *queue) add(u *unit) error {
 	q.size += len(u.members)
 	if u.weight == 0 {
 		q.singles++
+		q.bytes += u.bytes()
 	}
 	q.signal()
 	return nil
@@ -123,6 +122,7 @@ func (q *queue) remove(u *unit, n int) {
 	if u.rest() == 0 {
 		if u.weight == 0 {
 			q.singles--
+			q.bytes -= u.bytes()
 		} else {
 			q.bulk.Release(u.weight)
 		}

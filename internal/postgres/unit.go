@@ -53,6 +53,14 @@ func (u *unit) next() []pending {
 	return u.members[u.taken : u.taken+1]
 }
 
+// bytes is the length of the members' contents.
+func (u *unit) bytes() (sum int) {
+	for i := range u.members {
+		sum += u.members[i].bytes()
+	}
+	return sum
+}
+
 // rest is the number of members that no batch has taken.
 func (u *unit) rest() int { return len(u.members) - u.taken }
 
