@@ -28,6 +28,7 @@ type Store interface {
 	consentReader
 	findingReader
 	contextReader
+	turnReader
 	policyReader
 	bundleReader
 	erasureStore

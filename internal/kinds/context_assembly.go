@@ -51,7 +51,7 @@ func (a *assemblyRecord) needs() ContextNeeds {
 
 // judge joins the record with its parts. Parts that are not recorded refuse it: they come first, or nothing could show that
 // they were there before anything was invoked.
-func (a *assemblyRecord) judge(p *ContextParts) (assembly.Report, error) {
+func (a *assemblyRecord) judge(p *ContextParts, shown []assembly.Presented) (assembly.Report, error) {
 	n, at := a.needs(), a.submission.ArtifactAt
 	profile, err := part(n.RevisionID, at+"/profile_resolution", "profile", p.Profile, assembly.ParseProfile)
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *assemblyRecord) judge(p *ContextParts) (assembly.Report, error) {
 	if profile != nil {
 		anchors.Revisions = []assembly.RevisionAnchor{{RevisionID: profile.RevisionID(), ContentDigest: profile.Digest()}}
 	}
-	return assembly.Verify(whole, anchors), nil
+	return assembly.Verify(whole, anchors, shown...), nil
 }
 
 func (a *assemblyRecord) projection(v assembly.Verdict) Projection {

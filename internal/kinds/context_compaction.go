@@ -41,7 +41,7 @@ func (c *compactionRecord) needs() ContextNeeds {
 	return ContextNeeds{SnapshotID: c.context.snapshotID, TurnID: c.context.turnID}
 }
 
-func (c *compactionRecord) judge(p *ContextParts) (assembly.Report, error) {
+func (c *compactionRecord) judge(p *ContextParts, _ []assembly.Presented) (assembly.Report, error) {
 	turn, err := c.context.turn(c.submission, p)
 	if err != nil {
 		return assembly.Report{}, err

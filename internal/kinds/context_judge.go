@@ -16,7 +16,7 @@ import (
 // joined is a context record that is judged together with other entries.
 type joined interface {
 	needs() ContextNeeds
-	judge(*ContextParts) (assembly.Report, error)
+	judge(p *ContextParts, shown []assembly.Presented) (assembly.Report, error)
 	projection(assembly.Verdict) Projection
 }
 
@@ -37,7 +37,8 @@ func (k *Kind) Needs(s Submission) (*ContextNeeds, error) {
 }
 
 // Judge is the verdict on a context record with the parts given, as Accept records it: the same parts give the same one.
-func (k *Kind) Judge(s Submission, p *ContextParts) (assembly.Report, error) {
+// Payloads that are shown are checked and kept nowhere.
+func (k *Kind) Judge(s Submission, p *ContextParts, shown ...assembly.Presented) (assembly.Report, error) {
 	if k.joins == nil {
 		return assembly.Report{}, fmt.Errorf("a %s is not judged", k.Name)
 	}
@@ -45,7 +46,7 @@ func (k *Kind) Judge(s Submission, p *ContextParts) (assembly.Report, error) {
 	if err != nil {
 		return assembly.Report{}, err
 	}
-	return record.judge(p)
+	return record.judge(p, shown)
 }
 
 // maxStoredFindings bounds what a verdict stores; re-verification shows the rest.
@@ -89,7 +90,7 @@ func checkJoined(read func(Submission) (joined, error)) func(Submission, Env) (*
 		if env.Context == nil {
 			return nil, errors.New("the check needs Env.Context, see Needs")
 		}
-		report, err := record.judge(env.Context)
+		report, err := record.judge(env.Context, nil)
 		if err != nil {
 			return nil, err
 		}

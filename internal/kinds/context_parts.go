@@ -107,15 +107,19 @@ func (p *ContextParts) anchors() (assembly.Anchors, error) {
 	return a, nil
 }
 
-// refusedRecord turns a core's refusal of a document into ours: every place, and no value.
-func refusedRecord(s Submission, err error) error {
+// refusedRecord is RefusedRecord of a submission's artifact.
+func refusedRecord(s Submission, err error) error { return RefusedRecord(s.ArtifactAt, err) }
+
+// RefusedRecord turns the core's refusal of a document, which stands at base in the request, into ours: every place, and no
+// value. It leaves other errors as they are.
+func RefusedRecord(base string, err error) error {
 	var e *assembly.RecordError
 	if !errors.As(err, &e) {
 		return err
 	}
-	r := &Rejection{Code: string(e.Code), Pointer: s.ArtifactAt + e.At[0], Detail: e.Detail}
+	r := &Rejection{Code: string(e.Code), Pointer: base + e.At[0], Detail: e.Detail}
 	for _, at := range e.At {
-		r.Causes = append(r.Causes, Cause{Rule: string(e.Rule()), Pointer: s.ArtifactAt + at, Detail: e.Detail})
+		r.Causes = append(r.Causes, Cause{Rule: string(e.Rule()), Pointer: base + at, Detail: e.Detail})
 	}
 	return r
 }

@@ -42,7 +42,7 @@ func (r *recoveryRecord) needs() ContextNeeds {
 	return ContextNeeds{SnapshotID: r.context.snapshotID, TurnID: r.context.turnID, AssemblyID: r.context.assemblyID}
 }
 
-func (r *recoveryRecord) judge(p *ContextParts) (assembly.Report, error) {
+func (r *recoveryRecord) judge(p *ContextParts, _ []assembly.Presented) (assembly.Report, error) {
 	turn, err := r.context.turn(r.submission, p)
 	if err != nil {
 		return assembly.Report{}, err

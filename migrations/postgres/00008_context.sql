@@ -7,6 +7,7 @@ CREATE TABLE ledger.context_profiles (
     profile_revision_id text NOT NULL CHECK (octet_length(profile_revision_id) <= 200),
     content_digest      text CHECK (octet_length(content_digest) <= 71)
 );
+CREATE INDEX context_profiles_by_id ON ledger.context_profiles (tenant, profile_revision_id, seq);
 CREATE INDEX context_profiles_by_digest ON ledger.context_profiles (tenant, content_digest, seq);
 CALL ledger.protect('ledger.context_profiles');
 CALL ledger.erasable('ledger.context_profiles', 'content_digest');

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+)
+
+// turnReader reads a turn as of a tree size; its entries are empty where the asker may see none. kinds.ErrTooMuch when it
+// holds too much for one answer.
+type turnReader interface {
+	Turn(ctx context.Context, tenant string, see kinds.Visibility, turnID string, size int64) (audit.TurnEvidence, error)
+}
+
+// TurnBody is a turn whole.
+type TurnBody struct {
+	TurnID   string `json:"turn_id"`
+	TreeSize int64  `json:"tree_size"`
+	audit.TurnAnswer
+	Notes []string `json:"notes" jsonschema:"what the answer does not show"`
+}
+
+// turnNotes are the answer's own limits.
+var turnNotes = []string{
+	"a verdict says that the recorded outcome follows from the record, not that what the kernel attests was true; see its verification's coverage",
+	"a contribution is joined to usage where its source's namespace is a provider of the turn and its stable_ref names a frame; other sources can't be joined",
+	"a usage report names a turn and no assembly, so a frame counts as served when any report of the turn has it",
+	"a payload digest and a frame's content digest are over different bytes and are not compared",
+	"the report has no tokens per contribution beyond what the kernel measured before rendering; served cost may be by another estimator",
+}
+
+func (a *API) turnRoutes() []*Route {
+	return []*Route{{
+		Method: "GET", Path: "/v1/turns", Name: "getTurn", Summary: "A turn whole: what went into each model context, and what was left out and why",
+		Doc: "Profile, snapshot and plans with the ledger's own times, each assembly with its recorded outcome and our verdict, compactions, recoveries, what was refused as a " +
+			"conflict, and findings that join the turn with its usage reports and consent. turn_id is a query parameter, since an id may hold a slash.",
+		Roles: contextReaders,
+		Query: []Param{
+			{Name: "turn_id", Required: true, Form: "string", Doc: "The turn."},
+			{Name: "size", Form: "integer", Doc: "As of this earlier tree size."},
+		},
+		Replies: []Reply{{Status: 200, Doc: "The turn.", Body: TurnBody{}}}, Problems: []string{"not-found", "question-too-wide"}, handle: a.getTurn,
+	}}
+}
+
+func (a *API) getTurn(c *call) (reply, error) {
+	turnID, err := c.query.identifier("turn_id")
+	if err != nil {
+		return reply{}, err
+	}
+	head, err := a.store.Head(c.ctx())
+	if err != nil {
+		return reply{}, err
+	}
+	size, err := c.query.treeSize(head)
+	if err != nil {
+		return reply{}, err
+	}
+	evidence, err := a.store.Turn(c.ctx(), c.who.Tenant, kinds.VisibleTo(c.who.Role, c.who.TokenID), turnID, size)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(evidence.Entries) == 0 {
+		return reply{}, kinds.ErrNotFound
+	}
+	answer, err := audit.Turn(evidence)
+	return reply{status: 200, body: TurnBody{TurnID: turnID, TreeSize: size, TurnAnswer: answer, Notes: turnNotes}}, err
+}
