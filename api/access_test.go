@@ -205,3 +205,26 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		}
 	}
 }
+
+// An operator can let a tenant back in that has no admin any more, and can do no more than that; an admin can't reach out.
+func TestOperatorMakesAdminTokens(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.AddTenant(t, "umbrella")
+	var made api.TokenBody
+	got := s.as(t, kinds.Operator, "POST", "/v1/tokens", `{"tenant":"umbrella","role":"admin","name":"way back in"}`)
+	got.into(t, &made)
+	if got.status != http.StatusCreated || made.Tenant != "umbrella" || s.do(t, "GET", "/v1/tokens", made.Token, "").status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for body, status := range map[string]int{
+		`{"tenant":"umbrella","role":"auditor","name":"n"}`: 400, `{"role":"admin","name":"n"}`: 400, `{"tenant":"nobody","role":"admin","name":"n"}`: 404, `{"tenant":"\u0000","role":"admin","name":"n"}`: 404,
+	} {
+		if got := s.as(t, kinds.Operator, "POST", "/v1/tokens", body); got.status != status {
+			t.Errorf("operator: %s: %d, want %d", body, got.status, status)
+		}
+	}
+	if got := s.as(t, kinds.Admin, "POST", "/v1/tokens", `{"tenant":"umbrella","role":"admin","name":"n"}`); got.status != 400 || got.problem(t).Code != "unknown-member" {
+		t.Errorf("an admin names a tenant: %d %s", got.status, got.body)
+	}
+}

@@ -31,6 +31,7 @@ const (
 
 // NewTokenBody asks for a token.
 type NewTokenBody struct {
+	Tenant    string     `json:"tenant,omitzero" jsonschema:"for an operator only, who makes tokens of role admin for a tenant that has none any more"`
 	Role      string     `json:"role" jsonschema:"host, auditor, billing or admin"`
 	Name      string     `json:"name" jsonschema:"what it is for, for people"`
 	ExpiresAt *time.Time `json:"expires_at,omitzero" jsonschema:"RFC 3339, at most 400 days ahead; 90 days when absent"`
@@ -58,7 +59,8 @@ func (a *API) tokenRoutes() []*Route {
 	return []*Route{
 		{
 			Method: "POST", Path: "/v1/tokens", Name: "createToken", Summary: "Make a bearer token of this tenant",
-			Roles: admins, Body: NewTokenBody{}, Replies: []Reply{{Status: 201, Doc: "The token; it is shown this once.", Body: TokenBody{}}},
+			Doc:   "An admin makes tokens of its own tenant. An operator makes an admin's token for a tenant that it names.",
+			Roles: []kinds.Role{kinds.Admin, kinds.Operator}, Body: NewTokenBody{}, Replies: []Reply{{Status: 201, Doc: "The token; it is shown this once.", Body: TokenBody{}}},
 			Problems: []string{"invalid-json", "unknown-member", "invalid-value", "identifier-malformed", "body-too-large"}, handle: a.createToken,
 		},
 		{
@@ -81,11 +83,13 @@ func (a *API) createToken(c *call) (reply, error) {
 		return reply{}, err
 	}
 	now := a.now().UTC().Truncate(time.Microsecond)
-	t, err := parseNewToken(body, now)
+	t, err := parseNewToken(body, now, c.who.Role)
 	if err != nil {
 		return reply{}, err
 	}
-	t.Tenant = c.who.Tenant
+	if c.who.Role == kinds.Admin {
+		t.Tenant = c.who.Tenant
+	}
 	secret := sealToken(&t)
 	if err := a.store.CreateToken(c.ctx(), t); err != nil {
 		return reply{}, err
@@ -95,14 +99,17 @@ func (a *API) createToken(c *call) (reply, error) {
 	return reply{status: http.StatusCreated, body: answer}, nil
 }
 
-func parseNewToken(body []byte, now time.Time) (kinds.Token, error) {
+func parseNewToken(body []byte, now time.Time, asker kinds.Role) (kinds.Token, error) {
 	t := kinds.Token{CreatedAt: now, ExpiresAt: now.Add(defaultLifetime)}
 	d := strictjson.NewDecoder(body, strictjson.Closed)
-	d.Object(
+	members := []strictjson.Member{
 		strictjson.Req("role", func() {
 			t.Role = kinds.Role(d.String())
 			if !d.Failed() && !tenantRole(t.Role) {
 				d.Fail(strictjson.RuleValue, "a role is host, auditor, billing or admin")
+			}
+			if asker == kinds.Operator && t.Role != kinds.Admin {
+				d.Fail(strictjson.RuleValue, "an operator makes tokens of role admin only")
 			}
 		}),
 		strictjson.Req("name", func() { t.Name = d.String() }),
@@ -113,12 +120,19 @@ func parseNewToken(body []byte, now time.Time) (kinds.Token, error) {
 			}
 			t.ExpiresAt = at.Truncate(time.Microsecond)
 		}),
-	)
+	}
+	if asker == kinds.Operator { // to anybody else this member is unknown: the tenant comes from the token
+		members = append(members, strictjson.Req("tenant", func() { t.Tenant = d.String() }))
+	}
+	d.Object(members...)
 	if err := d.Finish(); err != nil {
 		return t, err
 	}
 	if t.Name == "" || kinds.CheckName(t.Name) != nil {
 		return t, &kinds.Rejection{Code: "identifier-malformed", Pointer: "/name", Detail: "a name is 1 to 512 bytes without control characters"}
+	}
+	if kinds.CheckName(t.Tenant) != nil {
+		return t, kinds.ErrNotFound
 	}
 	return t, nil
 }

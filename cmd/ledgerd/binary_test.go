@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -203,6 +204,26 @@ func TestDevStaysOnLoopback(t *testing.T) {
 		if code := run(t.Context(), []string{"dev", "--listen", address, "--data-dir", devFolder(t)}, nil, &out, &errs); code != 1 || !strings.Contains(errs.String(), "loopback") {
 			t.Errorf("%s: exit %d, %s", address, code, errs.String())
 		}
+	}
+}
+
+// A start that fails, here for a taken port, costs nobody the tokens.
+func TestFailedStartKeepsTokens(t *testing.T) {
+	t.Parallel()
+	dir := devFolder(t)
+	first := startDev(t, dir)
+	first.end(t, syscall.SIGTERM)
+	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a port to be in the way
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	code, _, stderr := command(t.Context(), "dev", "--clickhouse", "off", "--listen", taken.Addr().String(), "--data-dir", dir)
+	if code != 1 || !strings.Contains(stderr, "listening on") {
+		t.Fatalf("on a taken port: exit %d, %s", code, stderr)
+	}
+	if again := startDev(t, dir); again.Tokens[kinds.Host] != first.Tokens[kinds.Host] {
+		t.Error("the tokens changed")
 	}
 }
 

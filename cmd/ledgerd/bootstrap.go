@@ -36,14 +36,16 @@ const connectionName = "dev.json"
 func connectionPath(dir string) string { return filepath.Join(dir, connectionName) }
 
 // readConnection reads the file; a missing one is fs.ErrNotExist.
-func readConnection(dir string) (connectionFile, error) {
+func readConnection(dir string) (connectionFile, error) { return readConnectionAt(connectionPath(dir)) }
+
+func readConnectionAt(path string) (connectionFile, error) {
 	var c connectionFile
-	raw, err := os.ReadFile(connectionPath(dir))
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return c, err
 	}
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return c, fmt.Errorf("reading %s: %w", connectionPath(dir), err)
+		return c, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return c, nil
 }
@@ -57,7 +59,32 @@ func writeConnection(dir string, c connectionFile) error {
 	if err := enc.Encode(c); err != nil {
 		return err
 	}
-	return replaceFile(connectionPath(dir), b.Bytes())
+	if err := replaceFile(connectionPath(dir), b.Bytes()); err != nil {
+		return err
+	}
+	return removeIfThere(asidePath(dir))
+}
+
+// setConnectionAside takes dev.json away, since its presence says ready, and reads it. What is aside is read too, so that a
+// start that failed does not cost the tokens of the one before.
+func setConnectionAside(dir string) (connectionFile, error) {
+	if err := os.Rename(connectionPath(dir), asidePath(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return connectionFile{}, err
+	}
+	c, err := readConnectionAt(asidePath(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return connectionFile{}, nil
+	}
+	return c, err
+}
+
+func asidePath(dir string) string { return connectionPath(dir) + ".before" }
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // replaceFile writes a secret file by renaming a complete one into place.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -68,12 +67,9 @@ func dataDir(given string) (string, error) {
 
 // serve prepares the running cluster, serves until the context or the cluster ends, and leaves the cluster running.
 func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error) {
-	old, err := readConnection(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	old, err := setConnectionAside(dir)
+	if err != nil {
 		return err
-	}
-	if err := os.Remove(connectionPath(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err // a file that is there says: ready
 	}
 	conn, keys, err := c.prepare(p.ctx, dir, pg)
 	if err != nil {

@@ -118,7 +118,17 @@ func (s *server) openLog(ctx context.Context, o serverOptions) (postgres.Appende
 	if errors.Is(err, kinds.ErrReadOnly) {
 		o.Log.Error("THE LOG IS READ-ONLY: nothing is recorded until an operator has looked. After a restore from a backup: ledgerd incarnation open", "error", err)
 		a.Refuse, err = err, nil
+		return a, err
 	}
+	if err != nil {
+		return a, err
+	}
+	head, err := s.store.Head(ctx)
+	if note == nil && head.Size > 0 {
+		o.Log.Warn("no checkpoint was kept outside the database, so a restore from an older backup could not have been noticed; right for a first start here, else look for the file",
+			"file", o.CheckpointFile, "entries", head.Next())
+	}
+	s.kept.publish([]byte(head.Checkpoint))
 	return a, err
 }
 
