@@ -26,6 +26,7 @@ type Appender struct {
 	now     Clock
 	publish func([]byte)
 	queue   *queue
+	timeout time.Duration // see batchTimeout
 	stop    context.CancelFunc
 	ended   chan struct{}
 
@@ -61,7 +62,7 @@ type AppenderOptions struct {
 // StartAppender starts the loop. Close ends it.
 func StartAppender(o AppenderOptions) *Appender {
 	ctx, stop := context.WithCancel(context.Background())
-	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), stop: stop, ended: make(chan struct{}), promised: o.Known, publish: o.Publish}
+	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), timeout: batchTimeout, stop: stop, ended: make(chan struct{}), promised: o.Known, publish: o.Publish}
 	if a.publish == nil {
 		a.publish = func([]byte) {}
 	}
@@ -129,11 +130,14 @@ func (a *Appender) refuseRest() {
 const maxAttempts = 3
 
 // record commits a batch. When that fails for a reason that may lie in one request, each is tried alone (a whole unit as
-// one), so that only the culprit fails. When the outcome is unknown the same batch is run again: the key look-up under the lock finds what an
-// unanswered COMMIT did record.
+// one), so that only the culprit fails. When the outcome is unknown the same batch is run again: the key look-up under the
+// lock finds what an unanswered COMMIT did record. Whose callers have gone by then is not tried again.
 func (a *Appender) record(ctx context.Context, batch []*pending) {
 	err := a.try(ctx, batch)
 	for attempt := 1; errors.Is(err, kinds.ErrUnavailable) && ctx.Err() == nil && attempt < maxAttempts; attempt++ {
+		if batch = waitedFor(batch, err); len(batch) == 0 {
+			return
+		}
 		a.log.Warn("append: outcome unknown, running the batch again", "entries", len(batch), "error", err)
 		err = a.try(ctx, batch)
 	}
@@ -143,7 +147,9 @@ func (a *Appender) record(ctx context.Context, batch []*pending) {
 	case len(parts) > 1 && !errors.Is(err, kinds.ErrUnavailable) && !errors.Is(err, kinds.ErrReadOnly):
 		a.log.Warn("append: a batch was refused, trying each entry alone", "entries", len(batch), "error", err)
 		for _, part := range parts {
-			a.record(ctx, part)
+			if part = waitedFor(part, err); len(part) > 0 {
+				a.record(ctx, part)
+			}
 		}
 	default:
 		a.log.Error("append: failed", "entries", len(batch), "error", err)
@@ -156,16 +162,35 @@ func (a *Appender) record(ctx context.Context, batch []*pending) {
 	}
 }
 
-// try runs one transaction. On success every request of the batch has its answer; on an error none has.
-func (a *Appender) try(ctx context.Context, batch []*pending) error {
-	ctx, cancel := context.WithTimeout(ctx, batchTimeout)
-	defer cancel()
-	if err := a.connect(ctx); err != nil {
-		return err
+// waitedFor is what somebody still waits for of a batch. The rest fails with err, which says no more than its callers know.
+func waitedFor(batch []*pending, err error) []*pending {
+	var rest []*pending
+	for _, part := range apart(batch) {
+		if !part[0].unit.gone.Load() {
+			rest = append(rest, part...)
+			continue
+		}
+		for _, p := range part {
+			p.fail(err)
+		}
 	}
-	err := a.commit(ctx, batch)
+	return rest
+}
+
+// try runs one transaction. On success every request of the batch has its answer; on an error none has. The attempt's own
+// deadline, or the end of the process, leaves the outcome unknown and is kinds.ErrUnavailable: no entry of the batch caused it.
+func (a *Appender) try(ctx context.Context, batch []*pending) error {
+	ctx, cancel := context.WithTimeout(ctx, a.timeout)
+	defer cancel()
+	err := a.connect(ctx)
+	if err == nil {
+		err = a.commit(ctx, batch)
+	}
 	if err == nil {
 		return nil
+	}
+	if ctx.Err() != nil && !errors.Is(err, kinds.ErrReadOnly) {
+		err = fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 	}
 	// Whatever the transaction left behind, a closed connection rolls it back. Memory is only ahead of the database if
 	// commit said so, and it says so last.

@@ -1,13 +1,19 @@
 package postgres_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
 	"ledgerd/internal/postgres/ledgertest"
 )
 
@@ -87,4 +93,36 @@ func appendUntilKnown(t *testing.T, l *ledgertest.Ledger, key string) int64 {
 	}
 	t.Errorf("%s: never recorded: %v", key, err)
 	return -1
+}
+
+// A database that does not answer in time is not the fault of an entry: the whole batch is told that its outcome is unknown
+// after its attempts, rather than each entry being tried alone for as long again.
+func TestDeadlineOfABatchIsNobodysFault(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	var said bytes.Buffer // read once the loop has ended
+	a := postgres.StartAppender(postgres.AppenderOptions{Store: l.Store, Keys: l.Keys, Log: slog.New(slog.NewTextHandler(&said, nil)), Now: time.Now})
+	a.SetTimeout(50 * time.Millisecond)
+	holder := connect(t, l.ServiceURL)
+	for _, sql := range []string{"BEGIN", "SELECT size FROM ledger.head FOR UPDATE"} {
+		if _, err := holder.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := []*kinds.Accepted{ledgertest.Consent(t, "a", "p"), ledgertest.Consent(t, "b", "p"), ledgertest.Consent(t, "c", "p")}
+	for i, o := range a.Submit(t.Context(), ledgertest.Host, list)() {
+		if !errors.Is(o.Err, kinds.ErrUnavailable) {
+			t.Errorf("outcome %d: %+v", i, o)
+		}
+	}
+	if _, err := holder.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(said.String(), "alone") || strings.Count(said.String(), "again") != 2 {
+		t.Errorf("the attempts were\n%s", said.String())
+	}
+	checkLog(t, l)
 }
