@@ -1,13 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
-
-	"golang.org/x/mod/sumdb/note"
 
 	"ledgerd/internal/postgres"
 	"ledgerd/ledger"
@@ -18,12 +19,21 @@ type incarnationCmd struct {
 }
 
 // incarnationOpenCmd is the operator's way out when the service refuses to sign: the old log is never signed on.
+//
+// What a crash means after each step; the same command again goes on from there:
+//
+//  1. new key in <key file>.new — nothing has happened; the key is used by the next run.
+//  2. database                  — see postgres.Store.OpenIncarnation. The service refuses to start with the old key.
+//  3. old files kept aside      — copies only.
+//  4. new checkpoint in place   — the service still refuses the old key.
+//  5. new key in place          — done, by one rename.
 type incarnationOpenCmd struct {
 	logFlags
 	DatabaseURL    string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role."`
-	SigningKeyFile string `required:"" env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File of the log's signing key. The old key is kept beside it, and the new one takes its place."`
-	CheckpointFile string `required:"" env:"LEDGERD_CHECKPOINT_FILE" placeholder:"FILE" type:"path" help:"The newest known checkpoint of the old log, kept outside the database. It is kept beside, and the new log's takes its place."`
+	SigningKeyFile string `required:"" env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File of the log's signing key. In the end the old key is kept beside it, and the new one takes its place."`
+	CheckpointFile string `required:"" env:"LEDGERD_CHECKPOINT_FILE" placeholder:"FILE" type:"path" help:"The newest known checkpoint of the old log, kept outside the database. In the end it is kept beside, and the new log's takes its place."`
 	Reason         string `required:"" placeholder:"TEXT" help:"Why, for the auditors to come."`
+	Force          bool   `help:"Open a new log although the old one is whole and can be signed on: for drills."`
 }
 
 func (c *incarnationOpenCmd) Run(p *process) error {
@@ -35,83 +45,89 @@ func (c *incarnationOpenCmd) Run(p *process) error {
 	if err := store.CheckSchema(p.ctx); err != nil {
 		return err
 	}
-	head, err := store.Head(p.ctx)
+	old, err := readKeys("", c.SigningKeyFile)
 	if err != nil {
 		return err
 	}
-	n := head.Incarnation + 1
-	if head.Incarnation > 0 && head.Size == 0 { // a crash came between the new log's head and its first entry
-		n = head.Incarnation
-	}
-	key, previous, err := c.prepare(n)
+	previous, err := os.ReadFile(c.CheckpointFile)
 	if err != nil {
-		return err
+		return fmt.Errorf("reading the last known checkpoint: %w", err)
 	}
 	opened, err := store.OpenIncarnation(p.ctx, postgres.OpenIncarnationOptions{
-		Keys: key.keys, Old: key.old, Previous: previous, Reason: c.Reason, Now: time.Now, Log: c.logger(p.stderr),
+		NewKeys: c.newKeys, Old: old.Verifier, Previous: previous, Force: c.Force, Reason: c.Reason, Now: time.Now, Log: c.logger(p.stderr),
 	})
+	if errors.Is(err, postgres.ErrUsable) {
+		return fmt.Errorf("%w; --force opens a new log all the same", err)
+	}
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(c.CheckpointFile, []byte(opened.Checkpoint)); err != nil {
-		return err
+	vkey, err := c.putInPlace(opened)
+	if err != nil {
+		return fmt.Errorf("the new log is open, its files are not in place yet; run the same command again: %w", err)
 	}
-	_, err = fmt.Fprintf(p.stdout, "incarnation %d is open: the log %s begins at entry %d\nverifier key: %s\n", opened.Incarnation, opened.Origin, opened.Base, key.keys.VerifierKey)
+	_, err = fmt.Fprintf(p.stdout, "incarnation %d is open: the log %s begins at entry %d\nverifier key: %s\n", opened.Incarnation, opened.Origin, opened.Base, vkey)
 	return err
 }
 
-// prepare puts the old key and checkpoint aside under the old incarnation's number, and the new key in place. Each step is
-// done once: a run after a crash finds what is there.
-func (c *incarnationOpenCmd) prepare(n int) (newKey incarnationKey, previous []byte, err error) {
-	aside := func(path string) string { return path + "." + strconv.Itoa(n-1) }
-	for _, path := range []string{c.SigningKeyFile, c.CheckpointFile} {
-		if err := keepAside(path, aside(path)); err != nil {
-			return newKey, nil, err
-		}
+// newKeyFile is where the new key lies until it takes its place.
+func (c *incarnationOpenCmd) newKeyFile() string { return c.SigningKeyFile + ".new" }
+
+// newKeys makes the new log's key, or reads the one that an earlier run made.
+func (c *incarnationOpenCmd) newKeys(origin string, begun bool) (postgres.Keys, error) {
+	if begun && !exists(c.newKeyFile()) {
+		return postgres.Keys{}, fmt.Errorf("the log %q was begun already, and its key is not in %s; run the command where it was begun", origin, c.newKeyFile())
 	}
-	if previous, err = os.ReadFile(aside(c.CheckpointFile)); err != nil {
-		return newKey, nil, err
+	keys, err := keptKey(c.newKeyFile(), origin)
+	if err == nil && keys.Signer.Name() != origin {
+		err = fmt.Errorf("%s holds a key of %q, and the new log is %q; move it away", c.newKeyFile(), keys.Signer.Name(), origin)
 	}
-	old, err := readKeys("", aside(c.SigningKeyFile))
-	if err != nil {
-		return newKey, nil, err
-	}
-	if _, err := ledger.OpenCheckpoint(previous, old.Signer.Name(), old.Verifier); err != nil {
-		return newKey, nil, fmt.Errorf("the checkpoint file is not of the signing key's log: %w", err)
-	}
-	newKey.old = old.Verifier
-	current, err := readKeys("", c.SigningKeyFile)
-	if err != nil {
-		return newKey, nil, err
-	}
-	origin := postgres.IncarnationOrigin(old.Signer.Name(), n)
-	if current.Signer.Name() != origin { // still the old key
-		skey, _, err := newSigningKey(origin)
-		if err != nil {
-			return newKey, nil, err
-		}
-		if err := replaceFile(c.SigningKeyFile, []byte(skey+"\n")); err != nil {
-			return newKey, nil, err
-		}
-	}
-	newKey.keys, err = keptKey(c.SigningKeyFile, origin)
-	return newKey, previous, err
+	return keys, err
 }
 
-// incarnationKey is the new log's key, and what verifies the old log.
-type incarnationKey struct {
-	keys postgres.Keys
-	old  note.Verifier
+// putInPlace keeps the old files aside, under the number of the log that they are of, and moves the new ones in place. It
+// returns the new verifier key.
+func (c *incarnationOpenCmd) putInPlace(opened ledger.Head) (string, error) {
+	aside := "." + strconv.Itoa(opened.Incarnation-1)
+	checkpoint, err := os.ReadFile(c.CheckpointFile)
+	if err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(string(checkpoint), opened.Origin+"\n") { // else a run before put it there
+		if err := keepAside(c.CheckpointFile, c.CheckpointFile+aside); err != nil {
+			return "", err
+		}
+		if err := replaceFile(c.CheckpointFile, []byte(opened.Checkpoint)); err != nil {
+			return "", err
+		}
+	}
+	if err := keepAside(c.SigningKeyFile, c.SigningKeyFile+aside); err != nil {
+		return "", err
+	}
+	keys, err := readKeys("", c.newKeyFile())
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(c.newKeyFile(), c.SigningKeyFile); err != nil {
+		return "", err
+	}
+	return keys.VerifierKey, syncFolder(filepath.Dir(c.SigningKeyFile))
 }
 
-// keepAside copies a file to another name, unless something is there already.
+// keepAside copies a file to another name. What is there already must be the same.
 func keepAside(path, aside string) error {
-	if _, err := os.Stat(aside); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	return replaceFile(aside, raw)
+	kept, err := os.ReadFile(aside)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return replaceFile(aside, raw)
+	case err != nil:
+		return err
+	case !bytes.Equal(kept, raw):
+		return fmt.Errorf("%s is to be kept as %s, where something else is; move that away", path, aside)
+	}
+	return nil
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
+	"ledgerd/internal/postgres/ledgertest"
 )
 
 // The whole of a restore through the real binary: the service notices, answers reads, records nothing, says so; the
@@ -28,8 +31,11 @@ func TestRestoreThroughTheBinary(t *testing.T) {
 		t.Fatalf("recording: %d", status)
 	}
 	s.stop(t)
-	// An outside checkpoint that the database never reached: what a newer state would have left.
-	code, stdout, stderr := command(t.Context(), "incarnation", "open", "--database-url", s.PostgresURL, "--signing-key-file", s.key, "--checkpoint-file", s.checkpoint, "--reason", "a drill")
+	code, _, stderr := command(t.Context(), s.openIncarnation()...)
+	if code != 1 || !strings.Contains(stderr, "the log is whole") || !strings.Contains(stderr, "--force") || exists(s.key+".new") {
+		t.Fatalf("a log that needs no other: exit %d, %s", code, stderr)
+	}
+	code, stdout, stderr := command(t.Context(), s.openIncarnation("--force")...)
 	if code != 0 || !strings.Contains(stdout, "incarnation 1 is open") || !strings.Contains(stdout, "begins at entry 1") {
 		t.Fatalf("incarnation open: exit %d\n%s%s", code, stdout, stderr)
 	}
@@ -73,6 +79,78 @@ func TestRestoreThroughTheBinary(t *testing.T) {
 	}
 	if status, _, err := i.do(t.Context(), "GET", "/v1/entries/0", kinds.Auditor, ""); err != nil || status != 200 {
 		t.Errorf("reading while read-only: %d %v", status, err)
+	}
+}
+
+// openIncarnation are the arguments that open a new log after the service's.
+func (s *realService) openIncarnation(more ...string) []string {
+	return append([]string{"incarnation", "open", "--database-url", s.PostgresURL, "--signing-key-file", s.key, "--checkpoint-file", s.checkpoint,
+		"--reason", "a drill"}, more...)
+}
+
+// After a crash at any step the same command goes on, and ends with the same new log.
+func TestIncarnationOpenGoesOnAfterACrash(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	appendSamples(t, l)
+	head, err := l.Store.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s := &realService{connectionFile: connectionFile{PostgresURL: l.ServiceURL}, key: filepath.Join(dir, "key"), checkpoint: filepath.Join(dir, "checkpoint")}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(when string) {
+		t.Helper()
+		code, stdout, stderr := command(t.Context(), s.openIncarnation("--force")...)
+		if code != 0 || !strings.Contains(stdout, "incarnation 1 is open") {
+			t.Fatalf("%s: exit %d, %s", when, code, stderr)
+		}
+	}
+	oldKey, oldCheckpoint := l.SignerKey+"\n", head.Checkpoint
+	write(s.key, oldKey)
+	write(s.checkpoint, oldCheckpoint)
+	newKey, _, err := newSigningKey(postgres.IncarnationOrigin(head.Origin, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(s.key+".new", newKey+"\n")
+	run("with a new key that an earlier run made")
+	opened := string(mustRead(t, s.checkpoint))
+	if got := string(mustRead(t, s.key)); got != newKey+"\n" || exists(s.key+".new") {
+		t.Error("the new key that was there is not the one in place")
+	}
+	for when, crashed := range map[string]map[string]string{
+		"before the files":         {s.checkpoint: oldCheckpoint},
+		"before the keys":          {s.checkpoint: opened, s.checkpoint + ".0": oldCheckpoint},
+		"before the last move":     {s.checkpoint: opened, s.checkpoint + ".0": oldCheckpoint, s.key + ".0": oldKey},
+		"before the checkpoint is": {s.checkpoint: oldCheckpoint, s.checkpoint + ".0": oldCheckpoint},
+	} {
+		for _, path := range []string{s.checkpoint + ".0", s.key + ".0"} {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(s.key, oldKey)
+		write(s.key+".new", newKey+"\n")
+		for path, text := range crashed {
+			write(path, text)
+		}
+		run(when)
+		for path, want := range map[string]string{s.key: newKey + "\n", s.key + ".0": oldKey, s.checkpoint: opened, s.checkpoint + ".0": oldCheckpoint} {
+			if string(mustRead(t, path)) != want {
+				t.Errorf("%s: %s is not what it must be", when, filepath.Base(path))
+			}
+		}
+	}
+	write(s.key, oldKey)
+	if code, _, stderr := command(t.Context(), s.openIncarnation("--force")...); code != 1 || !strings.Contains(stderr, "where it was begun") || exists(s.key+".new") {
+		t.Errorf("with the old key, and the new one nowhere: exit %d, %s", code, stderr)
 	}
 }
 
