@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"syscall"
+	"testing"
+	"time"
+
+	"ledgerd/assembly"
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+// A whole turn through the real binary: profile, snapshot, an initial assembly and two steps of a tool loop with their plans,
+// a compaction and a recovery. The auditor sees what was left out and why, every verdict is reproduced, a second content is
+// kept as evidence, and the log checks out.
+func TestTurnThroughTheBinary(t *testing.T) {
+	t.Parallel()
+	dir := devFolder(t)
+	s := story{t, startDev(t, dir), time.Now()}
+	turn := ledgertest.NewTurn(t, 1)
+	omitted := turn.Assemblies[1]["report"].(ledgertest.Tree)["contributions"].([]any)[2].(ledgertest.Tree)
+	omitted["disposition"] = "conflict_omitted" // the contract dictates that it is included
+	post := func(path string, body ledgertest.Tree, want int) {
+		t.Helper()
+		s.call("POST", path, kinds.Host, string(ledgertest.JSON(t, body)), want, nil)
+	}
+	post("/v1/context-profiles", turn.Profile, 201)
+	post("/v1/context-snapshots", turn.Snapshot, 201)
+	for i := range turn.Plans {
+		post("/v1/context-plans", turn.Plans[i], 201)
+		post("/v1/context-assemblies", turn.Assemblies[i], 201)
+	}
+	post("/v1/context-compactions", beside(turn.CompactionContext, "compaction", turn.Compaction), 201)
+	post("/v1/context-recoveries", beside(turn.RecoveryContext, "recovery", turn.Recovery), 201)
+	turn.Profile["clock_skew_ms"] = 1
+	post("/v1/context-profiles", turn.Profile, 409)
+	turn.Profile["prompt"] = "what must not be stored"
+	post("/v1/context-profiles", turn.Profile, 422)
+
+	s.checkTurn(turn.ID)
+	code, stdout, stderr := command(t.Context(), "fsck", "--data-dir", dir)
+	if code != 0 {
+		t.Errorf("fsck: exit %d\n%s%s", code, stdout, stderr)
+	}
+	s.dev.end(t, syscall.SIGTERM)
+}
+
+func beside(context ledgertest.Tree, name string, operation ledgertest.Tree) ledgertest.Tree {
+	body := maps.Clone(context)
+	body[name] = operation
+	return body
+}
+
+func (s story) checkTurn(id string) {
+	s.t.Helper()
+	var got audit.TurnAnswer
+	s.call("GET", "/v1/turns?turn_id="+id, kinds.Auditor, "", 200, &got)
+	if got.Profile == nil || got.Snapshot == nil || len(got.Assemblies) != 3 || len(got.Compactions) != 1 || len(got.Recoveries) != 1 || len(got.Conflicts) != 1 {
+		s.t.Fatalf("%+v", got)
+	}
+	paths := map[string]assembly.Verdict{
+		fmt.Sprintf("/v1/context-compactions/%d", got.Compactions[0].Seq): assembly.Verified,
+		fmt.Sprintf("/v1/context-recoveries/%d", got.Recoveries[0].Seq):   assembly.Verified,
+	}
+	for i, want := range []assembly.Verdict{assembly.Verified, assembly.Mismatch, assembly.Verified} {
+		paths[fmt.Sprintf("/v1/context-assemblies/%d", got.Assemblies[i].Seq)] = want
+	}
+	if o := got.Assemblies[1].Omitted; len(o) != 1 || o[0].Disposition != "conflict_omitted" {
+		s.t.Errorf("omitted %+v", o)
+	}
+	for path, want := range paths {
+		var v audit.ContextVerification
+		s.call("GET", path+"/verification", kinds.Auditor, "", 200, &v)
+		if !v.Reproduced || v.Stored.Verdict.Verdict != want || v.Current.Verdict.Verdict != want {
+			s.t.Errorf("%s: reproduced %v, %s, want %s", path, v.Reproduced, v.Stored.Verdict.Verdict, want)
+		}
+	}
+}
