@@ -27,6 +27,7 @@ type Store interface {
 	egressReader
 	consentReader
 	findingReader
+	usageReader
 	contextReader
 	turnReader
 	policyReader
@@ -37,7 +38,7 @@ type Store interface {
 	prover
 }
 
-// Options are an API's parts. All are required.
+// Options are an API's parts. All are required but Usage.
 type Options struct {
 	Store        Store
 	Appender     appender
@@ -47,6 +48,8 @@ type Options struct {
 	Metrics      *prometheus.Registry
 	Version      string       // of the binary, shown in the API description
 	Console      http.Handler // answers GET / and the assets below it
+
+	Usage UsageProjection // nil for none
 }
 
 // API is the service over HTTP.
@@ -59,6 +62,7 @@ type API struct {
 	registry     *prometheus.Registry
 	version      string
 	console      http.Handler
+	usage        UsageProjection
 	tokens       tokenCache
 	streams      *slots        // bulk requests
 	groups       *slots        // atomic ones, each of which is held in memory
@@ -72,7 +76,7 @@ type API struct {
 // New puts the API together. An error is a mistake in the route table.
 func New(o Options) (*API, error) {
 	a := &API{
-		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console,
+		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage,
 		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
 		streams: newSlots(16, 8), groups: newSlots(4, 2), progress: progressTimeout,
 		metrics: newMetrics(o.Metrics, o.Appender),

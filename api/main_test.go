@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ledgerd/api"
+	"ledgerd/internal/devstack/chtest"
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres/ledgertest"
@@ -21,7 +23,12 @@ import (
 	"ledgerd/web"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	stop := chtest.Setup()
+	code := pgtest.Run(m)
+	stop()
+	os.Exit(code)
+}
 
 // service is the API on a real ledger, with a token for each role.
 type service struct {
@@ -33,6 +40,12 @@ type service struct {
 
 func newService(tb testing.TB) *service {
 	tb.Helper()
+	return newServiceWith(tb, nil)
+}
+
+// newServiceWith is a service with a projection of usage.
+func newServiceWith(tb testing.TB, usage api.UsageProjection) *service {
+	tb.Helper()
 	l := ledgertest.New(tb)
 	vkey, err := ledger.VerifierKey(l.SignerKey)
 	if err != nil {
@@ -40,7 +53,7 @@ func newService(tb testing.TB) *service {
 	}
 	a, err := api.New(api.Options{
 		Store: l.Store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(tb.Output(), nil)), Now: time.Now,
-		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(),
+		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(), Usage: usage,
 	})
 	if err != nil {
 		tb.Fatal(err)

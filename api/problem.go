@@ -96,11 +96,12 @@ var statuses = map[string]struct {
 	"not-recorded":             {424, "Another line was refused, so nothing was recorded"},
 
 	// The server can't answer now.
-	"internal":      {500, "Something went wrong on the server"},
-	"busy":          {503, "The append queue is full"},
-	"unavailable":   {503, "The store can't be reached"},
-	"log-read-only": {503, "The log refuses to sign"},
-	"timeout":       {503, "The answer took too long"},
+	"internal":               {500, "Something went wrong on the server"},
+	"busy":                   {503, "The append queue is full"},
+	"unavailable":            {503, "The store can't be reached"},
+	"projection-unavailable": {503, "ClickHouse is away, and the question needs it"},
+	"log-read-only":          {503, "The log refuses to sign"},
+	"timeout":                {503, "The answer took too long"},
 }
 
 // ProblemCodes lists every code with its status and title, sorted by status and code, for the documentation.

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	_ "time/tzdata" // time zones of questions, on machines that have none
 
 	"github.com/alecthomas/kong"
 )

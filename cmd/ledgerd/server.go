@@ -97,12 +97,21 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := api.New(api.Options{
 		Store: s.store, Appender: s.appender, VerifierKeys: []string{o.Keys.VerifierKey}, Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
+		Usage: s.projection(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.handler = a.Handler()
 	return s, nil
+}
+
+// projection is what questions about frames go to. A nil client in the interface would not be nil.
+func (s *server) projection() api.UsageProjection {
+	if s.usage == nil {
+		return nil
+	}
+	return s.usage
 }
 
 // openLog compares the log with the checkpoint that was kept outside the database. A log that must not be signed on is

@@ -32,7 +32,7 @@ var may = map[string][]string{
 	"internal/audit":               {"+cores", "internal/kinds", "internal/strictjson"},
 	"internal/postgres":            {"+cores", "internal/kinds", "internal/audit", "migrations"},
 	"internal/postgres/ledgertest": {"+cores", "internal/kinds", "internal/postgres", "internal/devstack/pgtest"},
-	"internal/clickhouse":          {"metering", "migrations"},
+	"internal/clickhouse":          {"frames", "metering", "migrations"},
 	"internal/relay":               {"metering"},
 	"internal/devstack":            {},
 	"internal/devstack/pgtest":     {"internal/devstack"},

@@ -1,0 +1,282 @@
+package api_test
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerd/api"
+	"ledgerd/internal/clickhouse"
+	"ledgerd/internal/devstack/chtest"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
+	"ledgerd/internal/relay"
+	"ledgerd/metering"
+)
+
+// usageService is a service with a projection, and what ships to it.
+func usageService(t *testing.T) (*service, *relay.Shipper) {
+	t.Helper()
+	dsn := chtest.NewDatabase(t)
+	if _, err := clickhouse.Migrate(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	ch, err := clickhouse.Open(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ch.Close() })
+	s := newServiceWith(t, ch)
+	return s, relay.NewShipper(relay.Options{
+		Log: s.Store, Projection: ch, Rejects: func(err error) bool { return errors.Is(err, clickhouse.ErrRejected) }, Holder: "test", Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+func ship(t *testing.T, s *relay.Shipper) {
+	t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = s.Step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// use records a report of the tokens given for each provider, one frame each. The clock that it is accepted by is the
+// report's: what was used long ago is recorded like what was used today.
+func (s *service) use(t *testing.T, request, customer string, asOf time.Time, tokens map[string]int) {
+	t.Helper()
+	var rows []string
+	total := 0
+	for _, provider := range []string{"north", "south"} {
+		n, ok := tokens[provider]
+		if !ok {
+			continue
+		}
+		total += n
+		rows = append(rows, fmt.Sprintf(`{"provider_id":%q,"frames_served":1,"frames_rejected":2,"token_cost":%d,"served_frames":[{"frame":{"provider_id":%q,`+
+			`"frame_id":"page","content_digest":"sha256:%064x"},"token_cost":%d}]}`, provider, n, provider, n%2, n))
+	}
+	artifact := fmt.Sprintf(`{"budget_requested":9,"budget_consumed":%d,"as_of":%q,"providers":[%s]}`, total, asOf.UTC().Format("2006-01-02T15:04:05.000Z"), strings.Join(rows, ","))
+	about := fmt.Sprintf(`{"request_id":%q,"turn_id":"t-%s","customer_id":%q}`, request, customer, customer)
+	a, err := kinds.UsageReport.Accept(kinds.Submission{Artifact: []byte(artifact), Context: []byte(about)}, kinds.Env{Now: asOf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Appender.Append(t.Context(), ledgertest.Host, a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const year2026, year2027 = "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"
+
+// ask asks for the usage of 2026 and wants an answer.
+func (s *service) ask(t *testing.T, path string, query ...string) api.UsageBody {
+	t.Helper()
+	a := s.as(t, kinds.Billing, http.MethodGet, path+"?"+yearOf(query...), "")
+	if a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	var body api.UsageBody
+	a.into(t, &body)
+	return body
+}
+
+func yearOf(pairs ...string) string {
+	q := url.Values{"from": {year2026}, "to": {year2027}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Set(pairs[i], pairs[i+1])
+	}
+	return q.Encode()
+}
+
+var may = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// twoNights are reports over the nights in which Berlin's clocks are put forward, and back.
+func twoNights(t *testing.T, s *service) {
+	t.Helper()
+	for i := range 60 {
+		at := time.Date(2026, 3, 28, 21, 17, 30, 0, time.UTC).Add(time.Duration(i) * time.Hour)
+		if i >= 30 {
+			at = time.Date(2026, 10, 24, 20, 17, 30, 0, time.UTC).Add(time.Duration(i-30) * time.Hour)
+		}
+		s.use(t, fmt.Sprintf("r-%d", i), fmt.Sprintf("c-%d", i%3), at, map[string]int{"north": i, "south": 2 * i})
+	}
+}
+
+// Both sources give one answer to every question that both can answer.
+func TestBothSourcesOfUsageAgree(t *testing.T) {
+	t.Parallel()
+	s, shipper := usageService(t)
+	twoNights(t, s)
+	ship(t, shipper)
+	for _, by := range metering.Groupings() {
+		if by == metering.ByFrame {
+			continue
+		}
+		for _, filter := range [][]string{
+			nil, {"customer_id", "c-1"}, {"provider_id", "north", "frame_id", "page"}, {"turn_id", "t-c-2"}, {"request_id", "r-7"}, {"frame_id", "none"}, {"size", "20"},
+		} {
+			ask := append([]string{"group_by", string(by), "tz", "Europe/Berlin"}, filter...)
+			truth := s.ask(t, "/v1/usage", append(ask, "source", "postgres")...)
+			projected := s.ask(t, "/v1/usage", append(ask, "source", "clickhouse")...)
+			if !reflect.DeepEqual(truth.Groups, projected.Groups) || truth.Source != "postgres" || projected.Source != "clickhouse" || truth.Freshness != projected.Freshness {
+				t.Errorf("by %s, %v:\n%+v\n%+v", by, filter, truth.Groups, projected.Groups)
+			}
+		}
+	}
+}
+
+func TestDaysFollowTheirZone(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	twoNights(t, s)
+	days := s.ask(t, "/v1/usage", "group_by", "day", "tz", "Europe/Berlin")
+	long := map[string]time.Duration{}
+	for i := range days.Groups[1:] {
+		from, to := *days.Groups[i].Start, *days.Groups[i+1].Start
+		long[from.Format(time.DateOnly)] = to.Sub(from)
+	}
+	if long["2026-03-29"] != 23*time.Hour || long["2026-10-25"] != 25*time.Hour || days.Totals.Tokens != "5310" || days.Totals.Reports != 60 {
+		t.Errorf("days of %v, %+v", long, days.Totals)
+	}
+}
+
+func TestAPeriodOfUsageIsHalfOpen(t *testing.T) {
+	t.Parallel()
+	s, shipper := usageService(t)
+	from, to := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	for i, at := range []time.Time{from.Add(-time.Millisecond), from, to.Add(-time.Millisecond), to} {
+		s.use(t, fmt.Sprint("r", i), "c", at, map[string]int{"north": 1 << i})
+	}
+	ship(t, shipper)
+	for _, source := range []string{"postgres", "clickhouse"} {
+		body := s.ask(t, "/v1/usage", "from", from.Format(time.RFC3339), "to", to.Format(time.RFC3339), "group_by", "customer", "source", source)
+		if len(body.Groups) != 1 || body.Groups[0].Tokens != "6" || body.Groups[0].FramesRejected != "4" || body.Totals.Tokens != "6" {
+			t.Errorf("%s: %+v", source, body)
+		}
+	}
+}
+
+// From a sum by way of the top frames down to entries, which verify.
+func TestDrillDownOfUsage(t *testing.T) {
+	t.Parallel()
+	s, shipper := usageService(t)
+	for i := range 5 {
+		s.use(t, fmt.Sprint("r", i), "c", may, map[string]int{"north": i, "south": 10})
+	}
+	ship(t, shipper)
+	top := s.ask(t, "/v1/usage/top", "by", "frame", "limit", "2")
+	if len(top.Groups) != 2 || top.Groups[0].ProviderID != "south" || top.Groups[0].Tokens != "50" || top.Groups[0].FramesServed != "5" || top.Groups[1].Tokens != "6" || top.Source != "clickhouse" {
+		t.Fatalf("%+v", top)
+	}
+	providers := s.ask(t, "/v1/usage/top", "by", "provider", "limit", "1")
+	if len(providers.Groups) != 1 || providers.Groups[0].Key != "south" || providers.Source != "postgres" {
+		t.Fatalf("%+v", providers)
+	}
+	var seqs []int64
+	for after := int64(-1); ; {
+		var page api.UsageLinesBody
+		s.as(t, kinds.Auditor, http.MethodGet, "/v1/usage/lines?"+yearOf("provider_id", "south", "limit", "2", "after", fmt.Sprint(after)), "").into(t, &page)
+		for _, l := range page.Lines {
+			if l.ProviderID != "south" || l.Tokens != "10" || len(l.Frames) != 1 || l.Frames[0].FrameID != "page" || l.CustomerID != "c" {
+				t.Fatalf("%+v", l)
+			}
+			seqs = append(seqs, l.Seq)
+		}
+		if page.Next == nil {
+			break
+		}
+		after = *page.Next
+	}
+	if !reflect.DeepEqual(seqs, []int64{0, 1, 2, 3, 4}) {
+		t.Fatalf("%v", seqs)
+	}
+}
+
+func TestUsageIsVerifiedAgain(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for i := range 3 {
+		if _, err := s.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Sample(t, &kinds.UsageReport, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	body := s.ask(t, "/v1/usage", "from", now.Add(-time.Hour).UTC().Format(time.RFC3339), "to", now.Add(time.Hour).UTC().Format(time.RFC3339), "group_by", "provider", "verify", "true")
+	if v := body.Verification; v == nil || !v.Verified || v.Entries != 3 || v.Failed != 0 || v.Checkpoint == "" {
+		t.Fatalf("%+v", body.Verification)
+	}
+}
+
+func TestUsageAsCSV(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.use(t, "r", "=evil()", may, map[string]int{"north": 5})
+	a := s.as(t, kinds.Auditor, http.MethodGet, "/v1/usage?"+yearOf("group_by", "customer"), "", "Accept", "text/csv")
+	rows, err := csv.NewReader(strings.NewReader(string(a.body))).ReadAll()
+	if err != nil || len(rows) != 3 || rows[1][1] != "'=evil()" || rows[1][9] != "5" || rows[2][0] != "total" || rows[2][9] != "5" {
+		t.Fatalf("%v %v", rows, err)
+	}
+}
+
+// Without ClickHouse, and with one that is behind or away, sums are there; what needs it says so.
+func TestUsageWithoutTheProjection(t *testing.T) {
+	t.Parallel()
+	away, err := clickhouse.Open("http://127.0.0.1:1/default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*service{"none": newService(t), "away": newServiceWith(t, away)} {
+		s.use(t, "r", "c", may, map[string]int{"north": 5})
+		if body := s.ask(t, "/v1/usage", "group_by", "provider"); body.Groups[0].Tokens != "5" {
+			t.Errorf("%s: %+v", name, body)
+		}
+		for _, query := range []string{yearOf("group_by", "frame"), yearOf("group_by", "day", "source", "clickhouse")} {
+			a := s.as(t, kinds.Auditor, http.MethodGet, "/v1/usage?"+query, "")
+			if p := a.problem(t); a.status != http.StatusServiceUnavailable || p.Code != "projection-unavailable" {
+				t.Errorf("%s, %s: %d %s", name, query, a.status, a.body)
+			}
+		}
+	}
+	behind, _ := usageService(t)
+	behind.use(t, "r", "c", may, map[string]int{"north": 5})
+	body := behind.ask(t, "/v1/usage", "group_by", "frame")
+	if len(body.Groups) != 0 || body.Freshness.Covers != 0 || body.Freshness.TreeSize != 1 || body.Totals.Tokens != "5" {
+		t.Errorf("%+v", body)
+	}
+}
+
+func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for path, param := range map[string]string{
+		"/v1/usage?" + yearOf("group_by", "planet"):                      "group_by",
+		"/v1/usage?" + yearOf():                                          "group_by",
+		"/v1/usage?" + yearOf("group_by", "day", "tz", "Local"):          "tz",
+		"/v1/usage?" + yearOf("group_by", "day", "tz", "Mars/Olympus"):   "tz",
+		"/v1/usage?" + yearOf("group_by", "frame", "source", "postgres"): "source",
+		"/v1/usage?" + yearOf("group_by", "day", "source", "disk"):       "source",
+		"/v1/usage?" + yearOf("group_by", "day", "format", "ndjson"):     "format",
+		"/v1/usage?group_by=day&to=" + year2026:                          "from",
+		"/v1/usage/top?" + yearOf("by", "customer"):                      "by",
+		"/v1/usage/top?" + yearOf("by", "frame", "limit", "0"):           "limit",
+		"/v1/usage/lines?" + yearOf("limit", "1001"):                     "limit",
+		"/v1/usage/lines?" + yearOf("from", year2027, "to", year2026):    "to",
+	} {
+		a := s.as(t, kinds.Billing, http.MethodGet, path, "")
+		if p := a.problem(t); a.status != http.StatusBadRequest || p.Param != param {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	if a := s.as(t, kinds.Host, http.MethodGet, "/v1/usage?"+yearOf("group_by", "day"), ""); a.status != http.StatusForbidden {
+		t.Errorf("a host: %d", a.status)
+	}
+}
