@@ -55,7 +55,9 @@ func (k keeper) keep(ctx context.Context, who kinds.Poster, acc *kinds.Accepted,
 		if err != nil && !errors.As(err, &erased) {
 			return err
 		}
-		return refusal
+		kept := *held
+		kept.Kept = err == nil
+		return &kept
 	}
 	return refusal
 }

@@ -100,10 +100,16 @@ func TestSecondContentsAreKeptAsConflicts(t *testing.T) {
 		}
 	}
 	conflicts(kinds.MaxConflicts)
+	if got := s.as(t, kinds.Host, "POST", "/v1/context-profiles", string(ledgertest.JSON(t, turn.Profile))); !strings.Contains(got.problem(t).Detail, "nothing was recorded") {
+		t.Errorf("one too many: %s", got.body)
+	}
 
 	turn.Snapshot["snapshot_id"] = "snap-second"
 	ledgertest.Seal(t, turn.Snapshot, "tyrum.c0.binding-snapshot.v1", "snapshot_digest")
 	refused("/v1/context-snapshots", ledgertest.JSON(t, turn.Snapshot), seqs[1])
+	if got := s.as(t, kinds.Host, "POST", "/v1/context-snapshots", string(ledgertest.JSON(t, turn.Snapshot))); !strings.Contains(got.problem(t).Detail, "is kept as a conflict") {
+		t.Errorf("a second snapshot of the turn: %s", got.body)
+	}
 	conflicts(kinds.MaxConflicts + 1)
 
 	turn.Plans[0]["kernel_reserve_ms"] = 1

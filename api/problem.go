@@ -168,10 +168,14 @@ func problemOf(err error) (p Problem, known bool) {
 }
 
 func conflictDetail(c *kinds.ConflictError) string {
-	if c.Space == "" {
-		return "the key is held by another content; nothing was recorded"
+	after := "; nothing was recorded"
+	if c.Kept {
+		after = "; what was sent is kept as a conflict, and has not replaced it"
 	}
-	return "the " + c.Space + " is reserved for another value by an earlier entry; nothing was recorded"
+	if c.Space == "" {
+		return "the key is held by another content" + after
+	}
+	return "the " + c.Space + " is reserved for another value by an earlier entry" + after
 }
 
 func sentinelProblem(err error) (Problem, bool) {

@@ -30,6 +30,7 @@ var (
 type ConflictError struct {
 	Seq   int64  // the entry that holds it; -1 when it is of the same refused group and was not recorded either
 	Space string // "" for the entry's key, else the claim's space
+	Kept  bool   // the submission is kept as an entry of kind conflict
 }
 
 func (e *ConflictError) Error() string {
