@@ -100,6 +100,12 @@ func TestDevShipsToItsEngine(t *testing.T) {
 			t.Fatalf("%s: exit %d: %s", strings.Join(command, " "), code, out.String())
 		}
 	}
+	var out, problems bytes.Buffer
+	if code := run(t.Context(), []string{"demo", "--data-dir", dir}, nil, &out, &problems); code != 0 {
+		t.Fatalf("demo: exit %d: %s%s", code, out.String(), problems.String())
+	}
+	wants(t, out.String(), `PROVIDER +REPORTS +FRAMES +TOKENS +ENTRIES`, `north-llm +20 +40 +\d+ +\d+ to \d+`, `in all +20 +\d+ +from postgres`,
+		`FRAME +OF +REPORTS +TOKENS +ENTRIES`, `from clickhouse +of entries below \d+`)
 	dev.end(t, syscall.SIGINT)
 	if !dev.cmd.ProcessState.Success() {
 		t.Fatalf("%v\n%s", dev.cmd.ProcessState, dev.output)

@@ -27,7 +27,7 @@ func (c *demoCmd) Run(p *process) error {
 		return err
 	}
 	fmt.Fprintf(d.out, "\nledgerd demo against %s, session %s\n\nA host records\n", d.url, d.session)
-	for _, step := range []func(context.Context) error{d.setPolicy, d.grantConsents, d.postSession, d.postWrongSum, d.grantLate, d.postReceipts, d.askAuditor} {
+	for _, step := range []func(context.Context) error{d.setPolicy, d.grantConsents, d.postSession, d.postWrongSum, d.grantLate, d.postReceipts, d.askAuditor, d.askUsage} {
 		if err := step(p.ctx); err != nil {
 			return err
 		}
@@ -44,6 +44,7 @@ type demo struct {
 	bundles    string // file, "" for the default
 
 	host, auditor, admin *client.Client
+	once                 *client.Client // an auditor's that takes a refusal for an answer
 
 	from, to time.Time // the session in time: no report of another run lies in it
 }
@@ -72,7 +73,8 @@ func (c *demoCmd) open(p *process) (*demo, error) {
 			return nil, err
 		}
 	}
-	return d, nil
+	d.once, err = client.New(conn.URL, conn.Tokens[kinds.Auditor], client.WithMaxAttempts(1))
+	return d, err
 }
 
 // did reports a step in one line.
