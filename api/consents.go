@@ -39,7 +39,8 @@ type GateAnswerBody struct {
 
 var consentNotes = []string{
 	"who agreed and who revoked is what a host's token claimed",
-	"a state is told by the instants that the consents state; recorded_after says that the deciding one was recorded only later",
+	"a state is told by the instants that the consents state; recorded_after says that the deciding one, or what took it back, was recorded only later",
+	"whether something was recorded later compares the moment asked about, of a host's clock, with this ledger's clock",
 }
 
 func (a *API) consentRoutes() []*Route {
@@ -53,6 +54,7 @@ func (a *API) consentRoutes() []*Route {
 				{Name: "provider_id", Form: "string", Doc: "Only this provider."},
 				{Name: "scope", Form: "string", Doc: "Only this scope. Named together with a provider, one that was never agreed to is told too."},
 				{Name: "grantor", Form: "string", Doc: "Only what this human or policy agreed to."},
+				{Name: "grantor_kind", Form: "string", Doc: "human or policy: the grantor is one. Without it both of that name are meant."},
 				{Name: "at", Form: "date-time", Doc: "The moment in question; now when absent."},
 				{Name: "size", Form: "integer", Doc: "As of this earlier tree size."},
 			},
@@ -61,7 +63,8 @@ func (a *API) consentRoutes() []*Route {
 		{
 			Method: "POST", Path: "/v1/consents/evaluate", Name: "evaluateConsent", Summary: "Ask the consent gate whether a provider may be queried",
 			Doc: "context-reuse C6, from the recorded consents. The answer is the one by time: consent that lapsed, was revoked or has not begun does not permit, and " +
-				"exactly the scopes that would leave unconsented are named. by_presence is what the reference's gate without a clock says. Nothing is recorded.",
+				"exactly the scopes that would leave unconsented are named. by_presence is what the reference's gate without a clock says. The finding recorded-after says that what decides was recorded only " +
+				"after the moment: a host that asked then was told something else. Nothing is recorded.",
 			Roles: bundleReaders, Body: GateBody{}, Replies: []Reply{{Status: 200, Doc: "The decision, permitted or not.", Body: GateAnswerBody{}}},
 			Problems: []string{"invalid-json", "duplicate-member", "missing-member", "unknown-member", "invalid-value", "identifier-too-long", "question-too-wide"}, handle: a.evaluateConsent,
 		},
@@ -89,6 +92,9 @@ func (a *API) consentQuery(c *call, head ledger.Head) (q audit.ConsentQuery, err
 		if *field, err = c.query.identifier(name); err != nil {
 			return q, err
 		}
+	}
+	if q.GrantorKind, err = c.query.grantorKind(); err != nil {
+		return q, err
 	}
 	at, err := c.query.instant("at")
 	if err != nil {

@@ -3,10 +3,12 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"ledgerd/api"
+	"ledgerd/frames"
 	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
 	"ledgerd/receipts"
@@ -54,6 +56,13 @@ func TestConsentsAtAMoment(t *testing.T) {
 	if list := x.consents("?grantor=dpo"); len(list) != 0 {
 		t.Errorf("what dpo agreed to: %+v", list)
 	}
+	if list := x.consents("?grantor=maria&grantor_kind=policy"); len(list) != 0 {
+		t.Errorf("what a policy called maria agreed to: %+v", list)
+	}
+	x.revoke("r", `"org-tenant"`, x.at(-1))
+	if list := x.consents("?provider_id=r"); len(list) != 1 || list[0].State != receipts.NeverGranted || len(list[0].Revocations) != 1 {
+		t.Errorf("taken back without having been given: %+v", list)
+	}
 	if list := x.consents("?size=1&at=" + x.at(-10)); len(list) != 1 || list[0].State != receipts.Expired {
 		t.Errorf("as of the first entry: %+v", list)
 	}
@@ -84,6 +93,11 @@ func TestGate(t *testing.T) {
 	then := evaluate("p", strings.Replace(both, `,"x:y"`, "", 1), `,"at":"`+x.at(-80)+`"`)
 	if !then.Permitted || then.Error != "" || then.Scopes != nil || !then.ByPresence.Permitted || len(then.Consents) != 2 {
 		t.Errorf("then: %+v", then)
+	}
+	if !slices.ContainsFunc(then.Findings, func(f frames.Finding) bool {
+		return f.Code == audit.RecordedAfterCode && f.Pointer == "/data_flow/egress_scopes/0"
+	}) || len(now.Findings) != 1 {
+		t.Errorf("recorded after the moment: %+v, now: %+v", then.Findings, now.Findings)
 	}
 	if a := evaluate("old", boolean, ""); !a.Permitted {
 		t.Errorf("boolean: %+v", a)

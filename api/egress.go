@@ -6,6 +6,7 @@ import (
 
 	"ledgerd/internal/audit"
 	"ledgerd/ledger"
+	"ledgerd/receipts"
 )
 
 // egressReader reads what the egress question needs, and verifies entries again. kinds.ErrTooMuch when it covers too much.
@@ -20,6 +21,7 @@ type EgressBody struct {
 	TreeSize     int64               `json:"tree_size" jsonschema:"the answer covers entries below this size; each seq can be re-verified"`
 	Lines        []audit.EgressLine  `json:"lines" jsonschema:"one per provider and declaration in force"`
 	Totals       audit.EgressTotals  `json:"totals"`
+	Erased       audit.Erased        `json:"erased" jsonschema:"entries of the period whose personal part was erased, whatever the filters: what they named can't be found any more"`
 	Verification *EgressVerification `json:"verification,omitzero" jsonschema:"when it was asked for"`
 	Notes        []string            `json:"notes" jsonschema:"what the answer does not show"`
 }
@@ -44,7 +46,9 @@ var egressNotes = []string{
 	"who agreed is what a host's token claimed when it posted the consent",
 	"without a checkpoint kept outside this server a truncated log can't be told from a short one",
 	"a report without served frames is not nothing left: the query itself may have reached the provider",
-	"scopes are what a provider declared; of an undeclared one they are those that somebody agreed to",
+	"scopes are what a provider declared; of an undeclared one they are what somebody agreed to, not where content went",
+	"in time means recorded by as_of: a host's clock is compared with this ledger's",
+	"what was erased is only counted: it can't be found by the frame, customer or request that it named",
 }
 
 func (a *API) auditRoutes() []*Route {
@@ -52,8 +56,9 @@ func (a *API) auditRoutes() []*Route {
 		Method: "GET", Path: "/v1/audit/egress", Name: "auditEgress", Summary: "What left the machine, to whom, who agreed, when",
 		Doc: "One line per provider and declaration in force at the reports' as_of: the frames served by identity, tokens counted once, the receipts of " +
 			"exchanges that share a request, and the scopes with who agreed and when. Each scope has a verdict per report, judged at its as_of and by when the " +
-			"consent was recorded; shown is the worst, in the order local-only, consented, legacy-consented, reach-unknown, undeclared-provider, recorded-after, " +
-			"expired, revoked, granted-after, unconsented. Every statement names the entries behind it. As JSON, CSV (text/csv) or lines of JSON " +
+			"consent was recorded; shown is the worst, in the order local-only, consented, legacy-consented, reach-unknown, recorded-after, expired, revoked, " +
+			"granted-after, undeclared-provider, unconsented. A line is undeclared-provider where no declaration was on record by then, whatever its scopes say; a " +
+			"declaration that was recorded later is shown beside the one that was known (known_declaration), and the worse of the two counts. Every statement names the entries behind it. As JSON, CSV (text/csv) or lines of JSON " +
 			"(application/x-ndjson), by format or the Accept header.",
 		Roles: auditors,
 		Query: []Param{
@@ -62,6 +67,7 @@ func (a *API) auditRoutes() []*Route {
 			{Name: "provider_id", Form: "string", Doc: "Only this provider."},
 			{Name: "customer_id", Form: "string", Doc: "Only this customer's requests."},
 			{Name: "grantor", Form: "string", Doc: "Only lines with a scope that this human or policy agreed to."},
+			{Name: "grantor_kind", Form: "string", Doc: "human or policy: the grantor is one. Without it both of that name are meant."},
 			{Name: "scope", Form: "string", Doc: "Only lines with this scope."},
 			{Name: "frame_id", Form: "string", Doc: "Only this frame: counts and tokens are then the frame's."},
 			{Name: "content_digest", Form: "string", Doc: "Only frames with this digest."},
@@ -93,8 +99,13 @@ func (a *API) getEgress(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	answer := audit.Egress(evidence, q)
-	body := EgressBody{Period: PeriodBody{q.From.UTC(), q.To.UTC()}, TreeSize: q.Size, Lines: answer.Lines, Totals: answer.Totals, Notes: egressNotes}
+	answer, err := audit.EgressWithin(c.ctx(), evidence, q)
+	if err != nil {
+		return reply{}, err
+	}
+	body := EgressBody{
+		Period: PeriodBody{q.From.UTC(), q.To.UTC()}, TreeSize: q.Size, Lines: answer.Lines, Totals: answer.Totals, Erased: evidence.Erased, Notes: egressNotes,
+	}
 	verify, err := c.query.flag("verify")
 	if err == nil && verify {
 		body.Verification, err = a.verifyEgress(c, answer, head)
@@ -119,8 +130,20 @@ func egressQuery(c *call, head ledger.Head) (q audit.EgressQuery, err error) {
 			return q, err
 		}
 	}
+	if q.GrantorKind, err = c.query.grantorKind(); err != nil {
+		return q, err
+	}
 	q.Size, err = c.query.treeSize(head)
 	return q, err
+}
+
+// grantorKind reads grantor_kind: a human and a policy may have the same id.
+func (q query) grantorKind() (string, error) {
+	kind, ok := q["grantor_kind"]
+	if ok && kind != string(receipts.Human) && kind != string(receipts.Policy) {
+		return "", badParam("grantor_kind", "it is human or policy")
+	}
+	return kind, nil
 }
 
 // treeSize reads size, an earlier tree size that an answer is to be of; the newest when it is not given.

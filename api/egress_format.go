@@ -122,7 +122,7 @@ func writeEgressLines(w io.Writer, body EgressBody) error {
 		_, err := w.Write([]byte{'\n'})
 		return err
 	}
-	if err := put(map[string]any{"head": map[string]any{"period": body.Period, "tree_size": body.TreeSize, "notes": body.Notes, "verification": body.Verification}}); err != nil {
+	if err := put(map[string]any{"head": map[string]any{"period": body.Period, "tree_size": body.TreeSize, "notes": body.Notes, "erased": body.Erased, "verification": body.Verification}}); err != nil {
 		return err
 	}
 	for _, line := range body.Lines {

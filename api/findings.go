@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"ledgerd/internal/audit"
 	"ledgerd/ledger"
@@ -18,14 +19,17 @@ type FindingListBody struct {
 	Period   PeriodBody                `json:"period" jsonschema:"half-open; of effective time"`
 	TreeSize int64                     `json:"tree_size"`
 	Findings []audit.LedgerFinding     `json:"findings"`
-	Counts   map[audit.FindingKind]int `json:"counts" jsonschema:"findings per kind; every kind that was asked for is there"`
+	Counts   map[audit.FindingKind]int `json:"counts" jsonschema:"findings per kind; every kind that the answer can tell about is there"`
 	Notes    []string                  `json:"notes"`
 }
 
 var findingNotes = []string{
-	"findings are computed from the entries when they are asked for; usage of the period is looked at, and verdicts up to its end",
+	"findings are computed from the entries when they are asked for: the usage and verdicts of the period, the last verdict before it on each frame that was " +
+		"served in it, and what was served before it, up to " + strconv.Itoa(audit.MaxLookBack) + " of the newest usage lines",
+	"a receipt names no provider of frames, so usage-missing is not told of one provider",
 	"the ledger holds no frame content: d1-conflict is a provider calling a frame changed while giving the digest that was asked about",
 	"a cost is derived, so cost-drift breaks no requirement",
+	"as_of and verified_at are hosts' clocks, the time of recording is this ledger's",
 }
 
 func (a *API) findingRoutes() []*Route {
@@ -33,7 +37,7 @@ func (a *API) findingRoutes() []*Route {
 		Method: "GET", Path: "/v1/findings", Name: "listFindings", Summary: "What only a ledger can see: contradictions over time",
 		Doc: "d1-conflict, cost-drift, usage-missing (a recorded exchange whose request has no usage report), as-of-far (more than 24 hours from the time of recording), " +
 			"rubber-stamp (valid was said of a digest after another was served for the frame), stale-reuse (served after it was called stale or gone) and " +
-			"unconsented-egress. Each names the entries that show it.",
+			"unconsented-egress (what the egress answer does not call covered, with its verdict). Each names the entries that show it.",
 		Roles: auditors,
 		Query: []Param{
 			{Name: "from", Required: true, Form: "date-time", Doc: "First instant of the period."},
@@ -59,14 +63,15 @@ func (a *API) listFindings(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	body := FindingListBody{
-		Period: PeriodBody{q.From.UTC(), q.To.UTC()}, TreeSize: q.Size, Findings: audit.Findings(evidence, q),
-		Counts: map[audit.FindingKind]int{}, Notes: findingNotes,
+	found, err := audit.Findings(c.ctx(), evidence, q)
+	if err != nil {
+		return reply{}, err
 	}
-	for _, kind := range audit.FindingKinds {
-		if q.Kind == "" || q.Kind == kind {
-			body.Counts[kind] = 0
-		}
+	body := FindingListBody{
+		Period: PeriodBody{q.From.UTC(), q.To.UTC()}, TreeSize: q.Size, Findings: found, Counts: map[audit.FindingKind]int{}, Notes: findingNotes,
+	}
+	for _, kind := range q.Kinds() {
+		body.Counts[kind] = 0
 	}
 	for _, f := range body.Findings {
 		body.Counts[f.Kind]++
@@ -90,6 +95,9 @@ func findingQuery(c *call, head ledger.Head) (q audit.FindingQuery, err error) {
 	}
 	if q.ProviderID, err = c.query.identifier("provider_id"); err != nil {
 		return q, err
+	}
+	if len(q.Kinds()) == 0 {
+		return q, badParam("provider_id", "a receipt names no provider of frames, so usage-missing can't be told of one")
 	}
 	q.Size, err = c.query.treeSize(head)
 	return q, err

@@ -18,6 +18,7 @@ type EgressQuery struct {
 	ProviderID    string
 	CustomerID    string
 	Grantor       string // only lines with a scope that this human or policy agreed to
+	GrantorKind   string // human or policy: the grantor is one
 	Scope         string // only lines with this scope
 	FrameID       string // only this frame: counts and tokens are then the frame's
 	ContentDigest string
@@ -29,7 +30,7 @@ type EgressQuery struct {
 func (q EgressQuery) Values() url.Values {
 	v := url.Values{"from": {q.From.UTC().Format(time.RFC3339Nano)}, "to": {q.To.UTC().Format(time.RFC3339Nano)}}
 	for name, value := range map[string]string{
-		"provider_id": q.ProviderID, "customer_id": q.CustomerID, "grantor": q.Grantor, "scope": q.Scope,
+		"provider_id": q.ProviderID, "customer_id": q.CustomerID, "grantor": q.Grantor, "grantor_kind": q.GrantorKind, "scope": q.Scope,
 		"frame_id": q.FrameID, "content_digest": q.ContentDigest,
 	} {
 		if value != "" {
@@ -54,21 +55,21 @@ const (
 	Consented       Verdict = "consented"           // a grant was in force at that instant and had been recorded by then
 	LegacyConsented Verdict = "legacy-consented"    // boolean egress, covered by a boolean consent in the same way
 	ReachUnknown    Verdict = "reach-unknown"       // not covered; nothing was served, but the query itself may have gone there
-	Undeclared      Verdict = "undeclared-provider" // what it does with content was not declared, and nobody agreed to anything
 	RecordedAfter   Verdict = "recorded-after"      // in force on paper, but recorded only after the egress
 	Expired         Verdict = "expired"             // granted before, and lapsed by then
 	Revoked         Verdict = "revoked"             // granted before, and taken back by then
 	GrantedAfter    Verdict = "granted-after"       // granted later than the egress
+	Undeclared      Verdict = "undeclared-provider" // no declaration was on record by then, so no consent is known to cover what left
 	Unconsented     Verdict = "unconsented"         // no readable grant
 )
 
 // The flags of a line.
 const (
-	FlagUndeclared     = "undeclared-provider"       // no declaration was in force; the scopes are those that somebody agreed to
-	FlagDeclaredAfter  = "declared-after"            // the declaration in force was recorded only after some of the egress
+	FlagUndeclared     = "undeclared-provider"       // no declaration was on record by then; without a later one the scopes are those that somebody agreed to
+	FlagDeclaredAfter  = "declared-after"            // the declaration in force was recorded only after the egress; the worse of it and of the known one counts
 	FlagNoConsent      = "no-recorded-consent"       // no consent of any sort is recorded for the provider
 	FlagDrift          = "identity-drift"            // the declared name or version is none that the consent in force was given to
-	FlagLateRevocation = "revocation-recorded-after" // revoked at the egress, but the revocation was recorded only after it
+	FlagLateRevocation = "revocation-recorded-after" // revoked at the egress, but no revocation that says so was on record by then
 	FlagReachUnknown   = "reach-unknown"             // some reports served nothing, but the query itself may have gone to the provider
 	FlagErased         = "erased"                    // parts of what was served were erased
 )
@@ -80,6 +81,7 @@ type EgressAnswer struct {
 	TreeSize int64        `json:"tree_size"` // the answer covers entries below this size
 	Lines    []EgressLine `json:"lines"`
 	Totals   EgressTotals `json:"totals"`
+	Erased   EgressErased `json:"erased"`
 	// Verification is nil unless it was asked for.
 	Verification *EgressVerification `json:"verification,omitzero"`
 	Notes        []string            `json:"notes"` // what the answer does not show
@@ -92,6 +94,13 @@ type EgressVerification struct {
 	Entries    int    `json:"entries"`
 	Failed     int    `json:"failed"`
 	Checkpoint string `json:"checkpoint"`
+}
+
+// EgressErased counts entries of the period whose personal part was erased, whatever the filters: what they named can't be
+// found any more.
+type EgressErased struct {
+	Reports   int `json:"reports"`   // usage reports that served frames
+	Exchanges int `json:"exchanges"` // receipts; no line shows them
 }
 
 // Period is a half-open period of instants.
@@ -110,20 +119,22 @@ type EgressTotals struct {
 
 // EgressLine is one provider's part of the answer, under one of its declarations.
 type EgressLine struct {
-	ProviderID   string             `json:"provider_id"`
-	Declaration  *EgressDeclaration `json:"declaration"` // in force at the reports' as_of; nil for none
-	Verdict      Verdict            `json:"verdict"`     // the worst of the scopes
-	Reports      int                `json:"reports"`
-	FirstAsOf    time.Time          `json:"first_as_of"`
-	LastAsOf     time.Time          `json:"last_as_of"`
-	FramesServed string             `json:"frames_served"`
-	Tokens       string             `json:"tokens"`
-	Frames       []EgressFrame      `json:"frames"`
-	Scopes       []EgressScope      `json:"scopes"`
-	Exchanges    []EgressExchange   `json:"exchanges"`
-	Flags        []string           `json:"flags"`
-	Seqs         []int64            `json:"seqs"` // the usage reports
-	Verification *LineVerification  `json:"verification,omitzero"`
+	ProviderID  string             `json:"provider_id"`
+	Declaration *EgressDeclaration `json:"declaration"` // in force at the reports' as_of by its own instant; nil for none
+	// KnownDeclaration is, with FlagDeclaredAfter, the one that was in force by what had been recorded; nil for none.
+	KnownDeclaration *EgressDeclaration `json:"known_declaration,omitzero"`
+	Verdict          Verdict            `json:"verdict"` // the worst of the reports
+	Reports          int                `json:"reports"`
+	FirstAsOf        time.Time          `json:"first_as_of"`
+	LastAsOf         time.Time          `json:"last_as_of"`
+	FramesServed     string             `json:"frames_served"`
+	Tokens           string             `json:"tokens"`
+	Frames           []EgressFrame      `json:"frames"`
+	Scopes           []EgressScope      `json:"scopes"`
+	Exchanges        []EgressExchange   `json:"exchanges"`
+	Flags            []string           `json:"flags"`
+	Seqs             []int64            `json:"seqs"` // the usage reports
+	Verification     *LineVerification  `json:"verification,omitzero"`
 }
 
 // EgressDeclaration is how the provider introduced itself, from when on.

@@ -58,14 +58,24 @@ func (c *Client) PostUsageReport(ctx context.Context, u UsageReport) (Recorded, 
 // however often the call is repeated. With "" the client makes a random one for this call and its retries; should the
 // outcome stay unknown, the error has it.
 func (c *Client) PostConsentReceipt(ctx context.Context, r receipts.ConsentReceipt, key string) (Recorded, error) {
-	const doing = "posting a consent receipt"
-	if key == "" {
-		key = "client-" + rand.Text()
+	return c.recordUnder(ctx, request{doing: "posting a consent receipt", method: http.MethodPost, path: "/v1/consent-receipts", key: key}, r)
+}
+
+// PostProviderDeclaration records how a provider introduced itself, for a host's token; with the key as for a consent
+// receipt. Post it before content goes there: what was declared later never makes an egress look better.
+func (c *Client) PostProviderDeclaration(ctx context.Context, d receipts.Declaration, key string) (Recorded, error) {
+	return c.recordUnder(ctx, request{doing: "posting a provider declaration", method: http.MethodPost, path: "/v1/provider-declarations", key: key}, d)
+}
+
+// recordUnder records under the request's key, or a random one.
+func (c *Client) recordUnder(ctx context.Context, r request, v any) (Recorded, error) {
+	if r.key == "" {
+		r.key = "client-" + rand.Text()
 	}
-	if len(key) > 256 || !utf8.ValidString(key) || containsControl(key) {
-		return Recorded{}, errors.New(doing + ": a key is 1 to 256 bytes of UTF-8 without control characters")
+	if len(r.key) > 256 || !utf8.ValidString(r.key) || containsControl(r.key) {
+		return Recorded{}, errors.New(r.doing + ": a key is 1 to 256 bytes of UTF-8 without control characters")
 	}
-	return c.record(ctx, request{doing: doing, method: http.MethodPost, path: "/v1/consent-receipts", key: key}, r)
+	return c.record(ctx, r, v)
 }
 
 func containsControl(s string) bool {

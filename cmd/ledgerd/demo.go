@@ -15,7 +15,7 @@ import (
 )
 
 // demoCmd shows the product at work on a running instance: it does what hosts do during a session, and then asks what an
-// auditor asks. It can be run again and again: policy, consents and published bundles are then replays, the session is new.
+// auditor asks. It can be run again and again: policy, consents, declarations and published bundles are then replays, the session is new.
 type demoCmd struct {
 	DataDir string `env:"LEDGERD_DATA_DIR" placeholder:"DIR" help:"Data folder of the running 'ledgerd dev'. Default: /var/lib/ledgerd as root, else ~/.local/share/ledgerd."`
 	Bundles string `placeholder:"FILE" type:"path" help:"Receipt bundles to post: a corpus file with valid_vectors. Default: the published corpus in ../shared when it is there, else bundles that the demo signs itself."`
@@ -27,7 +27,7 @@ func (c *demoCmd) Run(p *process) error {
 		return err
 	}
 	fmt.Fprintf(d.out, "\nledgerd demo against %s, session %s\n\nA host records\n", d.url, d.session)
-	for _, step := range []func(context.Context) error{d.setPolicy, d.grantConsents, d.postSession, d.postWrongSum, d.grantLate, d.postReceipts, d.askAuditor, d.askUsage} {
+	for _, step := range []func(context.Context) error{d.setPolicy, d.grantConsents, d.declareProviders, d.postSession, d.postWrongSum, d.grantLate, d.postReceipts, d.askAuditor, d.askUsage} {
 		if err := step(p.ctx); err != nil {
 			return err
 		}

@@ -141,6 +141,12 @@ func printRemarks(w io.Writer, a client.EgressAnswer) {
 				look = append(look, fmt.Sprintf("%s, %s: %s (%d of %d reports)", short(l.ProviderID), cmp.Or(short(string(s.Scope)), "no scope"), text, s.Verdicts[s.Verdict], l.Reports))
 			}
 		}
+		if l.Verdict == client.Undeclared && !slices.ContainsFunc(l.Scopes, func(s client.EgressScope) bool { return s.Verdict == client.Undeclared }) {
+			look = append(look, short(l.ProviderID)+": "+meaning[client.Undeclared]+", so no consent is known to cover it")
+		}
+		if slices.Contains(l.Flags, client.FlagDeclaredAfter) {
+			look = append(look, short(l.ProviderID)+": its declaration was recorded only after content had left")
+		}
 		if slices.Contains(l.Flags, client.FlagNoConsent) {
 			look = append(look, short(l.ProviderID)+": nobody is on record as having agreed to anything")
 		}

@@ -29,7 +29,7 @@ const (
 	weatherMCP  = "weather-mcp"  // reached, and never served anything
 	betaIndex   = "beta-index"   // its consent lapsed long ago
 	partnerCRM  = "partner-crm"  // somebody "remembered" the consent when it was too late
-	webScraper  = "web-scraper"  // nobody ever agreed
+	webScraper  = "web-scraper"  // it declared nothing, and nobody ever agreed
 )
 
 // demoProviders says on which turns the host asks whom: on turn first and then every so many turns.
@@ -81,6 +81,42 @@ func (d *demo) grantConsents(ctx context.Context) error {
 		}
 	}
 	d.did("consents", "%d, by people and policies: %s", len(done.seqs), &done)
+	return nil
+}
+
+// demoDeclarations are how the providers introduced themselves: each names the scopes that the consents are about.
+func demoDeclarations() []receipts.Declaration {
+	var list []receipts.Declaration
+	index := map[string]int{}
+	for _, c := range append(demoConsents(), lateConsent()) {
+		i, known := index[c.ProviderID]
+		if !known {
+			i = len(list)
+			index[c.ProviderID] = i
+			list = append(list, receipts.Declaration{
+				ProviderID: c.ProviderID, DeclaredAt: "2025-01-02T08:00:00Z",
+				Provider: receipts.ProviderInfo{Name: c.ProviderName, Version: c.ProviderVersion, DataFlow: receipts.DataFlow{Reads: true, Egress: true}},
+			})
+		}
+		list[i].Provider.DataFlow.EgressScopes = append(list[i].Provider.DataFlow.EgressScopes, c.Scope)
+	}
+	return list
+}
+
+func (d *demo) declareProviders(ctx context.Context) error {
+	var done tally
+	for _, c := range demoDeclarations() {
+		text, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		r, err := d.host.PostProviderDeclaration(ctx, c, "ledgerd-demo/"+demoDigest(string(text)))
+		if err != nil {
+			return err
+		}
+		done.add(r)
+	}
+	d.did("declarations", "%d, of all providers but %s: %s", len(done.seqs), webScraper, &done)
 	return nil
 }
 

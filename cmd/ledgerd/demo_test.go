@@ -103,42 +103,43 @@ func TestDemoAnswersTheAuditorsQuestion(t *testing.T) {
 	wants(t, out,
 		`trust policy    revision 1 pins 4 public test keys, good for a demo only \(entry 0\)`,
 		`consents        6, by people and policies: entries 1-6`,
-		`usage reports   20 turns over 7 providers: entries 7-26`,
+		`declarations    6, of all providers but web-scraper: entries 7-12`,
+		`usage reports   20 turns over 7 providers: entries 13-32`,
 		`refused         a report that .*: usage-inconsistent at /budget_consumed`,
-		`late consent    partner-crm: dated 2025-05-05, but recorded only now, after the session: entry 27`,
+		`late consent    partner-crm: dated 2025-05-05, but recorded only now, after the session: entry 33`,
 		`receipts        3 bundles signed by the demo with a public test key`,
-		`verified: 3 valid, 0 by keys that nobody pinned: entries 28-30`,
+		`verified: 3 valid, 0 by keys that nobody pinned: entries 34-36`,
 
-		`north-llm +20 reports +40 frames +\d+ tokens +to [0-9:.]+ +entries 7-26`,
+		`north-llm +20 reports +40 frames +\d+ tokens +to [0-9:.]+ +entries 13-32`,
 		`org-tenant +consented 20/20 +policy eu-tenants-v3 +2025-01-12 +no end +20.. *.*`,
 		`third-party-model +consented 20/20 +human maria@acme.example .* 1`,
 		`third-party-index +consented 10/10 +human jonas@acme.example +2025-02-03 +2036-01-01 .* 3`,
 		`third-party-index +expired 2/2 .* 6`,
-		`third-party-index +recorded-after 2/2 +human sam@acme.example +2025-05-05 .* 27`,
+		`third-party-index +recorded-after 2/2 +human sam@acme.example +2025-05-05 .* 33`,
 		`- +undeclared 2/2 +nobody .*`,
 		`weather-mcp +3 reports +0 frames +0 tokens .*`,
 		`wiki-mcp +5 reports +8 frames .*`,
-		`flags: undeclared-provider, reach-unknown`, `flags: undeclared-provider, no-recorded-consent`,
+		`flags: reach-unknown`, `flags: undeclared-provider, no-recorded-consent`,
 		`- web-scraper: nobody is on record as having agreed to anything`,
 		`- partner-crm, third-party-index: the consent was recorded only after content had left \(2 of 2 reports\)`,
 	)
 	checkForm(t, out)
 	s.checkRaw(t, out)
-	if n := s.Count(t, "ledger.entries"); n != 31 {
-		t.Errorf("%d entries, want 31: the refused report must leave none", n)
+	if n := s.Count(t, "ledger.entries"); n != 37 {
+		t.Errorf("%d entries, want 37: the refused report must leave none", n)
 	}
 
 	again := s.demo(t)
 	wants(t, again,
 		`trust policy    revision 1 is in force and left as it is \(entry 0\)`,
 		`consents        6, .*: recorded by an earlier run, entries 1-6`,
-		`usage reports   .*: entries 31-50`,
-		`late consent    partner-crm: recorded by an earlier run, entry 27; too late for that run, in time for this one`,
-		`third-party-index +consented 2/2 +human sam@acme.example .* 27`,
+		`usage reports   .*: entries 37-56`,
+		`late consent    partner-crm: recorded by an earlier run, entry 33; too late for that run, in time for this one`,
+		`third-party-index +consented 2/2 +human sam@acme.example .* 33`,
 		`north-llm +20 reports +40 frames .*`,
 	)
-	if n := s.Count(t, "ledger.entries"); n != 54 {
-		t.Errorf("%d entries after the second run, want 54", n)
+	if n := s.Count(t, "ledger.entries"); n != 60 {
+		t.Errorf("%d entries after the second run, want 60", n)
 	}
 }
 
@@ -194,10 +195,10 @@ func TestDemoPostsACorpus(t *testing.T) {
 	writeFile(t, corpus, `{"schema_version":"1.0.0","valid_vectors":[{"id":"a","bundle":`+good+`},{"id":"b","bundle":`+broken+`}],"invalid_vectors":[]}`)
 	wants(t, s.demo(t, "--bundles", corpus),
 		`receipts        2 bundles of `+regexp.QuoteMeta(corpus),
-		`verified: 1 valid, 0 by keys that nobody pinned: entry 28`,
+		`verified: 1 valid, 0 by keys that nobody pinned: entry 34`,
 		`1 refused; the first: posting a receipt bundle: 422 receipt-invalid: .*`,
 	)
-	wants(t, s.demo(t, "--bundles", corpus), `verified: 1 valid, .*: recorded by an earlier run, entry 28`)
+	wants(t, s.demo(t, "--bundles", corpus), `verified: 1 valid, .*: recorded by an earlier run, entry 34`)
 	for name, text := range map[string]string{"not JSON": `{`, "no vectors": `{"valid_vectors":[]}`} {
 		writeFile(t, corpus, text)
 		if status, _, problems := inProcess(t, "demo", "--data-dir", s.dir, "--bundles", corpus); status != 1 || !strings.Contains(problems, corpus) {
@@ -287,6 +288,11 @@ func TestDemoTurns(t *testing.T) {
 	for _, p := range demoProviders {
 		if asked[p.id] < 2 || (served[p.id] == 0) != (p.id == weatherMCP) {
 			t.Errorf("%s is asked %d times and serves %d frames", p.id, asked[p.id], served[p.id])
+		}
+	}
+	for _, c := range demoDeclarations() {
+		if f := c.Findings(); c.Check() != nil || len(f) != 0 || c.ProviderID == webScraper {
+			t.Errorf("%s: %v %v", c.ProviderID, c.Check(), f)
 		}
 	}
 	for _, c := range append(demoConsents(), lateConsent()) {

@@ -72,8 +72,8 @@ func (s story) ask(from, to int) client.EgressAnswer {
 
 // The worked audit scenario of context-reuse §3 through the real binary: consent is given, frames are served, consent lapses,
 // is given again and revoked, the provider renames itself. Half a year later an auditor asks what left, to whom, who agreed
-// and when. All of it is recorded today, which the answers say: what was in force reads recorded-after, until an egress comes
-// after its consent on record.
+// and when. All of it is recorded today, which the answers say: the scope that was in force reads recorded-after, and a line
+// undeclared-provider, until an egress comes after its declaration and its consent on record.
 func TestAuditedHalfAYear(t *testing.T) {
 	t.Parallel()
 	s := story{t, startDev(t, devFolder(t)), time.Now().UTC().Truncate(time.Second).Add(time.Minute)}
@@ -92,13 +92,14 @@ func TestAuditedHalfAYear(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to int
 		verdict  client.Verdict
+		scope    client.Verdict
 		declared string
 		flag     string
 	}{
-		"in force":         {-130, -110, client.RecordedAfter, "Acme Cloud", client.FlagDeclaredAfter},
-		"lapsed":           {-95, -85, client.Expired, "Acme Cloud", client.FlagDeclaredAfter},
-		"revoked":          {-35, -25, client.Revoked, "Acme Cloud", client.FlagLateRevocation},
-		"under a new name": {-1, 1, client.Consented, "Nova AI", client.FlagDrift},
+		"in force":         {-130, -110, client.Undeclared, client.RecordedAfter, "Acme Cloud", client.FlagDeclaredAfter},
+		"lapsed":           {-95, -85, client.Undeclared, client.Expired, "Acme Cloud", client.FlagDeclaredAfter},
+		"revoked":          {-35, -25, client.Undeclared, client.Revoked, "Acme Cloud", client.FlagLateRevocation},
+		"under a new name": {-1, 1, client.Consented, client.Consented, "Nova AI", client.FlagDrift},
 	} {
 		a := s.ask(c.from, c.to)
 		if len(a.Lines) != 1 || len(a.Lines[0].Scopes) != 1 {
@@ -106,7 +107,7 @@ func TestAuditedHalfAYear(t *testing.T) {
 			continue
 		}
 		l := a.Lines[0]
-		if l.Verdict != c.verdict || l.Declaration.Name != c.declared || !slices.Contains(l.Flags, c.flag) || l.Tokens != "40" || len(l.Frames) != 1 {
+		if l.Verdict != c.verdict || l.Scopes[0].Verdict != c.scope || l.Declaration.Name != c.declared || !slices.Contains(l.Flags, c.flag) || l.Tokens != "40" || len(l.Frames) != 1 {
 			t.Errorf("%s: %+v", name, l)
 		}
 		g := l.Scopes[0].Grants
@@ -115,7 +116,7 @@ func TestAuditedHalfAYear(t *testing.T) {
 		}
 	}
 	all := s.ask(-200, 1)
-	if len(all.Lines) != 2 || all.Totals.Tokens != "160" || all.Lines[0].Reports != 3 || all.Lines[0].Verdict != client.Revoked {
+	if len(all.Lines) != 2 || all.Totals.Tokens != "160" || all.Lines[0].Reports != 3 || all.Lines[0].Verdict != client.Undeclared || all.Lines[0].Scopes[0].Verdict != client.Revoked {
 		t.Errorf("the whole half-year: %+v", all)
 	}
 	s.askConsents()

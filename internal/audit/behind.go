@@ -8,6 +8,9 @@ func (l EgressLine) Behind() []int64 {
 	if l.Declaration != nil {
 		seqs = append(seqs, l.Declaration.Seq)
 	}
+	if l.KnownDeclaration != nil {
+		seqs = append(seqs, l.KnownDeclaration.Seq)
+	}
 	for _, s := range l.Scopes {
 		seqs = append(seqs, s.Seqs...)
 	}

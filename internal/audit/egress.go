@@ -1,27 +1,32 @@
 package audit
 
 import (
-	"cmp"
+	"context"
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"ledgerd/frames"
+	"ledgerd/internal/kinds"
 	"ledgerd/receipts"
 	"ledgerd/receipts/air"
 )
 
 // The flags of a line: what else holds, beside its verdicts. They stand in this order.
 const (
-	// FlagUndeclared: no declaration of the provider was in force, so the scopes shown are those that somebody agreed to.
+	// FlagUndeclared: no declaration of the provider was on record by then. Without a later one that is dated before, the
+	// scopes shown are those that somebody agreed to.
 	FlagUndeclared = "undeclared-provider"
-	// FlagDeclaredAfter: the declaration in force was recorded only after some of the egress.
+	// FlagDeclaredAfter: the declaration that is in force by its own instant was recorded only after the egress. What the
+	// line gets is the worse of it and of the one that was known, see EgressLine.KnownDeclaration.
 	FlagDeclaredAfter = "declared-after"
 	// FlagNoConsent: no consent of any sort is recorded for the provider.
 	FlagNoConsent = "no-recorded-consent"
 	// FlagDrift: the provider's declared name or version is none that the consent in force was given to.
 	FlagDrift = "identity-drift"
-	// FlagLateRevocation: consent counts as revoked at the egress, but the revocation was recorded only after it.
+	// FlagLateRevocation: consent counts as revoked at the egress, but no revocation that says so was on record by then: the
+	// host could not know.
 	FlagLateRevocation = "revocation-recorded-after"
 	// FlagReachUnknown: some reports served nothing, but the query itself may have gone to the provider.
 	FlagReachUnknown = "reach-unknown"
@@ -48,20 +53,22 @@ type EgressTotals struct {
 
 // EgressLine answers, for one provider under one declaration: what left, to whom, who agreed, when.
 type EgressLine struct {
-	ProviderID   string             `json:"provider_id"`
-	Declaration  *EgressDeclaration `json:"declaration" jsonschema:"in force at the reports' as_of; null for none"`
-	Verdict      Verdict            `json:"verdict" jsonschema:"the worst of the scopes"`
-	Reports      int                `json:"reports"`
-	FirstAsOf    time.Time          `json:"first_as_of"`
-	LastAsOf     time.Time          `json:"last_as_of"`
-	FramesServed string             `json:"frames_served"`
-	Tokens       string             `json:"tokens"`
-	Frames       []EgressFrame      `json:"frames"`
-	Scopes       []EgressScope      `json:"scopes"`
-	Exchanges    []EgressExchange   `json:"exchanges" jsonschema:"receipts of exchanges that share a request with the reports"`
-	Flags        []string           `json:"flags"`
-	Seqs         []int64            `json:"seqs" jsonschema:"the usage reports"`
-	Verification *LineVerification  `json:"verification,omitzero" jsonschema:"when it was asked for"`
+	ProviderID  string             `json:"provider_id"`
+	Declaration *EgressDeclaration `json:"declaration" jsonschema:"in force at the reports' as_of by its own instant; null for none"`
+	// KnownDeclaration is what the reports are judged by too, so that nothing looks better for what was declared later.
+	KnownDeclaration *EgressDeclaration `json:"known_declaration,omitzero" jsonschema:"with the flag declared-after: the one that was in force by what had been recorded; absent for none"`
+	Verdict          Verdict            `json:"verdict" jsonschema:"the worst of the reports; undeclared-provider where no declaration was on record by then"`
+	Reports          int                `json:"reports"`
+	FirstAsOf        time.Time          `json:"first_as_of"`
+	LastAsOf         time.Time          `json:"last_as_of"`
+	FramesServed     string             `json:"frames_served"`
+	Tokens           string             `json:"tokens"`
+	Frames           []EgressFrame      `json:"frames"`
+	Scopes           []EgressScope      `json:"scopes"`
+	Exchanges        []EgressExchange   `json:"exchanges" jsonschema:"receipts of exchanges that share a request with the reports"`
+	Flags            []string           `json:"flags"`
+	Seqs             []int64            `json:"seqs" jsonschema:"the usage reports"`
+	Verification     *LineVerification  `json:"verification,omitzero" jsonschema:"when it was asked for"`
 
 	served, tokens int64
 }
@@ -97,16 +104,38 @@ type EgressExchange struct {
 	Seqs           []int64          `json:"seqs"`
 }
 
+// MaxListedConsents bounds the grants, records and revocations that an answer lists, over all its lines: each line lists the
+// history of its scopes, and a provider that declares often has many lines.
+const MaxListedConsents = 200_000
+
 // Egress joins usage, declarations, consent and receipts into one line per provider and declaration in force, ordered by
-// provider id and declaration. It is pure and depends on nothing but its arguments.
+// provider id and declaration. It is pure and depends on nothing but its arguments; it costs n log n in the evidence.
 func Egress(e Evidence, q EgressQuery) EgressAnswer {
-	j := joiner{book: newBook(e.Consents), declared: declarationsOf(e.Declarations), exchanges: exchangesOf(e.Exchanges)}
+	answer, _ := joinEgress(context.Background(), e, q, math.MaxInt) // neither of the two errors can be
+	return answer
+}
+
+// EgressWithin is Egress for a question that somebody waits for: the context's error when it ends first, and
+// kinds.ErrTooMuch beyond MaxListedConsents.
+func EgressWithin(ctx context.Context, e Evidence, q EgressQuery) (EgressAnswer, error) {
+	return joinEgress(ctx, e, q, MaxListedConsents)
+}
+
+func joinEgress(ctx context.Context, e Evidence, q EgressQuery, mostListed int) (EgressAnswer, error) {
+	j := newJoiner(e)
 	answer := EgressAnswer{Lines: []EgressLine{}, Totals: EgressTotals{Verdicts: map[Verdict]int{}}}
 	var served, tokens int64
+	listed := 0
 	for _, group := range j.groups(e.Usage) {
-		line := j.line(group)
+		line, err := j.line(ctx, group)
+		if err != nil {
+			return answer, err
+		}
 		if !line.matches(q) {
 			continue
+		}
+		if listed += line.consents(); listed > mostListed {
+			return answer, kinds.ErrTooMuch
 		}
 		answer.Lines = append(answer.Lines, line)
 		served, tokens = served+line.served, tokens+line.tokens
@@ -114,85 +143,70 @@ func Egress(e Evidence, q EgressQuery) EgressAnswer {
 		answer.Totals.Verdicts[line.Verdict]++
 	}
 	answer.Totals.FramesServed, answer.Totals.Tokens = decimal(served), decimal(tokens)
-	return answer
+	return answer, nil
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// joiner is the evidence, indexed.
-type joiner struct {
-	book      *book
-	declared  map[string][]Declaration
-	exchanges map[string][]Exchange // by request id
-}
-
-// group is the usage of one line, in order of seq.
-type group struct {
-	provider    string
-	declaration *Declaration
-	usage       []UsageLine
-}
-
-func (j *joiner) groups(usage []UsageLine) []group {
-	type key struct {
-		provider string
-		seq      int64
-	}
-	index := map[key]int{}
-	var list []group
-	for _, u := range usage {
-		d := inForce(j.declared[u.ProviderID], u.AsOf)
-		k := key{u.ProviderID, -1}
-		if d != nil {
-			k.seq = d.Seq
-		}
-		i, known := index[k]
-		if !known {
-			i = len(list)
-			index[k] = i
-			list = append(list, group{provider: u.ProviderID, declaration: d})
-		}
-		list[i].usage = append(list[i].usage, u)
-	}
-	for _, g := range list {
-		slices.SortFunc(g.usage, func(a, b UsageLine) int { return cmp.Compare(a.Seq, b.Seq) })
-	}
-	slices.SortFunc(list, func(a, b group) int {
-		return cmp.Or(cmp.Compare(a.provider, b.provider), compareDeclarations(a.declaration, b.declaration))
-	})
-	return list
-}
-
-func (j *joiner) line(g group) EgressLine {
+func (j *joiner) line(ctx context.Context, g group) (EgressLine, error) {
 	line := EgressLine{
-		ProviderID: g.provider, Reports: len(g.usage), FirstAsOf: g.usage[0].AsOf, LastAsOf: g.usage[0].AsOf, Verdict: LocalOnly,
-		Frames: egressFrames(g.usage), Exchanges: j.exchangesWith(g.usage), Seqs: []int64{},
+		ProviderID: g.provider, Declaration: egressDeclaration(g.dated), Reports: len(g.usage),
+		FirstAsOf: g.usage[0].AsOf, LastAsOf: g.usage[0].AsOf, Verdict: LocalOnly,
+		Frames: egressFrames(g.usage), Scopes: j.newScopes(g), Exchanges: j.exchangesWith(g.usage), Seqs: make([]int64, 0, len(g.usage)),
 	}
-	flags := map[string]bool{FlagUndeclared: g.declaration == nil}
-	if d := g.declaration; d != nil {
-		line.Declaration = &EgressDeclaration{
-			Name: d.Event.Provider.Name, Version: d.Event.Provider.Version, DataFlow: d.Event.Provider.DataFlow,
-			DeclaredAt: d.Event.DeclaredAt, RecordedAt: d.RecordedAt, Seq: d.Seq,
-		}
+	flags := map[string]bool{FlagUndeclared: g.known == nil, FlagDeclaredAfter: g.known != g.dated}
+	if g.known != g.dated {
+		line.KnownDeclaration = egressDeclaration(g.known)
 	}
+	var scratch []ruling
 	for _, u := range g.usage {
-		line.served, line.tokens = line.served+u.FramesServed, line.tokens+u.Tokens
-		line.FirstAsOf, line.LastAsOf = earlier(line.FirstAsOf, u.AsOf), later(line.LastAsOf, u.AsOf)
-		line.Seqs = append(line.Seqs, u.Seq)
+		if err := ctx.Err(); err != nil {
+			return line, err
+		}
+		judged := j.assess(g, u, scratch)
+		scratch = judged.scopes
+		line.add(u, judged)
 		flags[FlagReachUnknown] = flags[FlagReachUnknown] || u.FramesServed == 0
 		flags[FlagErased] = flags[FlagErased] || u.FramesServed > 0 && u.Frames == nil
-		if d := g.declaration; d != nil && !(moment{u.AsOf, u.Seq}).knew(d.Seq, d.RecordedAt) {
-			flags[FlagDeclaredAfter] = true
+		for i, r := range judged.scopes {
+			flags[FlagLateRevocation] = flags[FlagLateRevocation] || r.late
+			flags[FlagDrift] = flags[FlagDrift] || j.drifted(g, g.asked[i], u)
 		}
 	}
 	line.FramesServed, line.Tokens = decimal(line.served), decimal(line.tokens)
-	line.Scopes = j.scopes(g, flags)
-	for _, s := range line.Scopes {
-		line.Verdict = worse(line.Verdict, s.Verdict)
-	}
 	flags[FlagNoConsent] = line.Verdict != LocalOnly && len(j.book.scopes[g.provider]) == 0 && len(j.book.records[g.provider]) == 0
 	line.Flags = listFlags(flags)
-	return line
+	return line, nil
+}
+
+// add takes in one report and what it was judged to be.
+func (l *EgressLine) add(u UsageLine, judged assessment) {
+	l.served, l.tokens = l.served+u.FramesServed, l.tokens+u.Tokens
+	l.FirstAsOf, l.LastAsOf = earlier(l.FirstAsOf, u.AsOf), later(l.LastAsOf, u.AsOf)
+	l.Seqs = append(l.Seqs, u.Seq)
+	l.Verdict = worse(l.Verdict, judged.verdict)
+	for i, r := range judged.scopes {
+		l.Scopes[i].count(r.verdict)
+	}
+}
+
+// consents counts what the line lists of the history of consent.
+func (l EgressLine) consents() int {
+	n := 0
+	for _, s := range l.Scopes {
+		n += len(s.Grants) + len(s.Records) + len(s.Revocations)
+	}
+	return n
+}
+
+func egressDeclaration(d *Declaration) *EgressDeclaration {
+	if d == nil {
+		return nil
+	}
+	return &EgressDeclaration{
+		Name: d.Event.Provider.Name, Version: d.Event.Provider.Version, DataFlow: d.Event.Provider.DataFlow,
+		DeclaredAt: d.Event.DeclaredAt, RecordedAt: d.RecordedAt, Seq: d.Seq,
+	}
 }
 
 func listFlags(set map[string]bool) []string {
@@ -208,9 +222,11 @@ func listFlags(set map[string]bool) []string {
 // matches says whether a line is asked for: whether one of its scopes is the asked one, and somebody agreed to one of them.
 func (l EgressLine) matches(q EgressQuery) bool {
 	scope := func(s EgressScope) bool { return q.Scope == "" || string(s.Scope) == q.Scope }
-	granted := func(g EgressGrant) bool { return g.Grantor != nil && g.Grantor.ID == q.Grantor }
+	granted := func(g EgressGrant) bool {
+		return g.Grantor != nil && (q.Grantor == "" || g.Grantor.ID == q.Grantor) && (q.GrantorKind == "" || string(g.Grantor.Kind) == q.GrantorKind)
+	}
 	return slices.ContainsFunc(l.Scopes, func(s EgressScope) bool {
-		return scope(s) && (q.Grantor == "" || slices.ContainsFunc(s.Grants, granted))
+		return scope(s) && (q.Grantor == "" && q.GrantorKind == "" || slices.ContainsFunc(s.Grants, granted))
 	})
 }
 

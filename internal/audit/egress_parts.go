@@ -3,53 +3,11 @@ package audit
 import (
 	"cmp"
 	"slices"
-	"time"
+	"strings"
 
 	"ledgerd/frames"
 	"ledgerd/receipts/air"
 )
-
-// declarationsOf groups declarations by provider, in the order in which they came into force: by their own instant, ties by
-// seq.
-func declarationsOf(list []Declaration) map[string][]Declaration {
-	m := map[string][]Declaration{}
-	for _, d := range list {
-		m[d.Event.ProviderID] = append(m[d.Event.ProviderID], d)
-	}
-	for _, of := range m {
-		slices.SortFunc(of, func(a, b Declaration) int {
-			return cmp.Or(a.DeclaredAt.Compare(b.DeclaredAt), cmp.Compare(a.Seq, b.Seq))
-		})
-	}
-	return m
-}
-
-// inForce is the last declaration that had begun at t, nil for none.
-func inForce(sorted []Declaration, t time.Time) *Declaration {
-	i, _ := slices.BinarySearchFunc(sorted, t, func(d Declaration, t time.Time) int {
-		if d.DeclaredAt.After(t) {
-			return +1
-		}
-		return -1
-	})
-	if i == 0 {
-		return nil
-	}
-	return &sorted[i-1]
-}
-
-// compareDeclarations orders them by when they came into force, none first.
-func compareDeclarations(a, b *Declaration) int {
-	switch {
-	case a == b:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return +1
-	}
-	return cmp.Or(a.DeclaredAt.Compare(b.DeclaredAt), cmp.Compare(a.Seq, b.Seq))
-}
 
 // egressFrames merges the frames of a line by identity, in canonical order (context-reuse §1).
 func egressFrames(usage []UsageLine) []EgressFrame {
@@ -108,9 +66,21 @@ func exchangesOf(list []Exchange) map[string][]Exchange {
 	return m
 }
 
+// exchangeText is what an exchange says, as one value.
+type exchangeText struct{ host, model, provider, retention, witness, status, disclosures string }
+
+func textOf(x Exchange) exchangeText {
+	codes := make([]string, 0, 2*len(x.Disclosures))
+	for _, d := range x.Disclosures {
+		codes = append(codes, d.Code, d.Text)
+	}
+	return exchangeText{x.EndpointHost, x.ModelID, x.Provider, x.RetentionClass, x.WitnessMode, x.Status, strings.Join(codes, "\x00")}
+}
+
 // exchangesWith gathers what the receipts of a line's requests say, merged where they say the same.
 func (j *joiner) exchangesWith(usage []UsageLine) []EgressExchange {
 	list := []EgressExchange{}
+	index := map[exchangeText]int{}
 	requests := map[string]bool{}
 	for _, u := range usage {
 		if requests[u.RequestID] {
@@ -118,17 +88,12 @@ func (j *joiner) exchangesWith(usage []UsageLine) []EgressExchange {
 		}
 		requests[u.RequestID] = true
 		for _, x := range j.exchanges[u.RequestID] {
-			e := EgressExchange{
-				EndpointHost: x.EndpointHost, ModelID: x.ModelID, Provider: x.Provider, RetentionClass: x.RetentionClass,
-				WitnessMode: x.WitnessMode, Status: x.Status, Disclosures: x.Disclosures,
-			}
-			if e.Disclosures == nil {
-				e.Disclosures = []air.Disclosure{}
-			}
-			i := slices.IndexFunc(list, e.says)
-			if i < 0 {
+			text := textOf(x)
+			i, known := index[text]
+			if !known {
 				i = len(list)
-				list = append(list, e)
+				index[text] = i
+				list = append(list, egressExchange(x))
 			}
 			list[i].Seqs = append(list[i].Seqs, x.Seq)
 		}
@@ -142,10 +107,13 @@ func (j *joiner) exchangesWith(usage []UsageLine) []EgressExchange {
 	return list
 }
 
-// says compares everything but the entries.
-func (e EgressExchange) says(o EgressExchange) bool {
-	return e.EndpointHost == o.EndpointHost && e.ModelID == o.ModelID && e.Provider == o.Provider && e.RetentionClass == o.RetentionClass &&
-		e.WitnessMode == o.WitnessMode && e.Status == o.Status && slices.Equal(e.Disclosures, o.Disclosures)
+func egressExchange(x Exchange) EgressExchange {
+	e := EgressExchange{
+		EndpointHost: x.EndpointHost, ModelID: x.ModelID, Provider: x.Provider, RetentionClass: x.RetentionClass,
+		WitnessMode: x.WitnessMode, Status: x.Status, Disclosures: x.Disclosures,
+	}
+	if e.Disclosures == nil {
+		e.Disclosures = []air.Disclosure{}
+	}
+	return e
 }
-
-func instantOf(s string) (time.Time, bool) { return frames.ParseRFC3339(s) }

@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"context"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -82,8 +84,12 @@ func TestEgressAddsUp(t *testing.T) {
 					t.Fatalf("%d verdicts on %d reports", judged, l.Reports)
 				}
 			}
-			if len(l.Scopes) == 0 || l.Verdict != worst {
+			undeclared := slices.Contains(l.Flags, FlagUndeclared)
+			switch {
+			case len(l.Scopes) == 0, l.Declaration != nil && worse(worst, l.Verdict) != l.Verdict, !undeclared && l.Verdict != worst:
 				t.Fatalf("the line shows %s, its worst is %s over %d scopes", l.Verdict, worst, len(l.Scopes))
+			case undeclared && l.FramesServed != "0" && worse(l.Verdict, Undeclared) != l.Verdict:
+				t.Fatalf("nothing was on record about the provider, and the line shows %s", l.Verdict)
 			}
 		}
 		rand.Shuffle(len(e.Usage), func(i, j int) { e.Usage[i], e.Usage[j] = e.Usage[j], e.Usage[i] })
@@ -99,7 +105,7 @@ func TestEgressAgreesWithTheGate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvidence(t)
 		for _, l := range Egress(e, EgressQuery{}).Lines {
-			if l.Declaration == nil || l.Reports != 1 {
+			if l.Declaration == nil || l.KnownDeclaration != nil || l.Reports != 1 {
 				continue
 			}
 			gate := Evaluate(e.Consents, l.ProviderID, receipts.ProviderInfo{DataFlow: l.Declaration.DataFlow}, l.FirstAsOf)
@@ -107,8 +113,93 @@ func TestEgressAgreesWithTheGate(t *testing.T) {
 			for _, s := range l.Scopes {
 				covered = covered && (s.Verdict.covers() || s.Verdict == RecordedAfter)
 			}
-			if !gate.Permitted && covered || gate.Permitted && !covered && l.Verdict != ReachUnknown {
+			if !gate.Permitted && covered || gate.Permitted && !covered && l.FramesServed != "0" {
 				t.Fatalf("the gate permits: %v, the line says %+v", gate.Permitted, l)
+			}
+		}
+	})
+}
+
+// The egress answer and the findings are one judgement: of each report by itself, what the answer does not call covered is
+// found, and the worst that is found is what the answer shows.
+func TestEgressAgreesWithTheFindings(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := anyEvidence(t)
+		for _, u := range e.Usage {
+			one := e
+			one.Usage = []UsageLine{u}
+			line := Egress(one, EgressQuery{}).Lines[0]
+			found, err := Findings(context.Background(), FindingEvidence{Evidence: one}, FindingQuery{Kind: FindingUnconsented})
+			if err != nil {
+				t.Fatal(err)
+			}
+			worst := LocalOnly
+			for _, f := range found {
+				worst = worse(worst, f.Verdict)
+			}
+			clean := line.Verdict.covers() || line.Verdict == ReachUnknown
+			if clean != (len(found) == 0) || !clean && worst != line.Verdict {
+				t.Fatalf("the line says %s, found is %+v", line.Verdict, found)
+			}
+		}
+	})
+}
+
+// Whatever is recorded after an egress was reported, it does not come to be covered, or better covered, by it.
+func TestNothingLaterMakesAnEgressBetter(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := anyEvidence(t)
+		for _, u := range e.Usage {
+			whole, then := e, before(e, u)
+			whole.Usage, then.Usage = []UsageLine{u}, []UsageLine{u}
+			now, was := Egress(whole, EgressQuery{}).Lines[0].Verdict, Egress(then, EgressQuery{}).Lines[0].Verdict
+			if now.covers() && worse(now, was) != now {
+				t.Fatalf("at its time the egress was %s, and by what was recorded later it is %s", was, now)
+			}
+		}
+	})
+}
+
+// before is the evidence that was recorded when a report was.
+func before(e Evidence, u UsageLine) Evidence {
+	var out Evidence
+	for _, g := range e.Consents.Grants {
+		if g.Seq < u.Seq {
+			out.Consents.Grants = append(out.Consents.Grants, g)
+		}
+	}
+	for _, r := range e.Consents.Revocations {
+		if r.Seq < u.Seq {
+			out.Consents.Revocations = append(out.Consents.Revocations, r)
+		}
+	}
+	for _, r := range e.Consents.Records {
+		if r.Seq < u.Seq {
+			out.Consents.Records = append(out.Consents.Records, r)
+		}
+	}
+	for _, d := range e.Declarations {
+		if d.Seq < u.Seq {
+			out.Declarations = append(out.Declarations, d)
+		}
+	}
+	return out
+}
+
+// Local-only is the provider's own word, never somebody's consent to it.
+func TestLocalOnlyIsDeclared(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		for _, l := range Egress(anyEvidence(t), EgressQuery{}).Lines {
+			for _, s := range l.Scopes {
+				if s.Verdicts[LocalOnly] > 0 && s.Basis != BasisDeclared {
+					t.Fatalf("%s by %s", s.Verdict, s.Basis)
+				}
+			}
+			if l.Verdict == LocalOnly && l.Declaration == nil {
+				t.Fatalf("nobody declared that nothing leaves: %+v", l)
 			}
 		}
 	})

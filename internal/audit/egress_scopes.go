@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -63,100 +62,26 @@ type EgressRevocation struct {
 	Seq        int64             `json:"seq"`
 }
 
-// asked is one scope that a line must be judged by.
-type asked struct {
-	scope receipts.EgressScope
-	basis Basis
-}
-
-// askedScopes is what a declaration, or for want of one the record of consent, says about where content goes.
-func (j *joiner) askedScopes(g group) []asked {
-	var list []asked
-	if g.declaration == nil {
-		list = j.agreedScopes(g.provider)
-	} else {
-		list = declaredScopes(g.declaration.Event.Provider.DataFlow)
-	}
-	slices.SortFunc(list, func(a, b asked) int { return cmp.Or(cmp.Compare(a.scope, b.scope), cmp.Compare(a.basis, b.basis)) })
-	return slices.Compact(list)
-}
-
-// declaredScopes may hold a scope twice, as a declaration may.
-func declaredScopes(flow receipts.DataFlow) []asked {
-	var list []asked
-	for _, scope := range flow.EgressScopes {
-		list = append(list, asked{scope, BasisDeclared})
-	}
-	switch {
-	case len(flow.OffMachine()) > 0:
-	case flow.Egress:
-		list = append(list, asked{"", BasisBoolean})
-	default:
-		list = append(list, asked{receipts.LocalOnly, BasisDeclared})
-	}
-	return list
-}
-
-func (j *joiner) agreedScopes(provider string) []asked {
-	var list []asked
-	for _, scope := range j.book.scopes[provider] {
-		list = append(list, asked{scope, BasisGranted})
-	}
-	if len(j.book.records[provider]) > 0 {
-		list = append(list, asked{"", BasisBoolean})
-	}
-	if len(list) == 0 {
-		list = append(list, asked{"", BasisNone})
-	}
-	return list
-}
-
-// scopes judges each scope of a line over its reports, and notes flags.
-func (j *joiner) scopes(g group, flags map[string]bool) []EgressScope {
-	list := []EgressScope{}
-	for _, q := range j.askedScopes(g) {
-		t := target{g.provider, q.scope}
+// newScopes begins the scopes of a line with who agreed to each.
+func (j *joiner) newScopes(g group) []EgressScope {
+	list := make([]EgressScope, 0, len(g.asked))
+	for _, a := range g.asked {
 		s := EgressScope{
-			Scope: q.scope, Basis: q.basis, Verdict: LocalOnly, Verdicts: map[Verdict]int{},
+			Scope: a.scope, Basis: a.basis, Verdict: LocalOnly, Verdicts: map[Verdict]int{},
 			Grants: []EgressGrant{}, Records: []EgressRecord{}, Revocations: []EgressRevocation{}, Seqs: []int64{},
 		}
-		for _, u := range g.usage {
-			m := moment{u.AsOf, u.Seq}
-			v := j.verdict(q, t, m)
-			if v == Revoked && j.book.lateRevocation(t, m) {
-				flags[FlagLateRevocation] = true
-			}
-			if !v.covers() && u.FramesServed == 0 {
-				v = ReachUnknown
-			}
-			s.Verdicts[v]++
-			s.Verdict = worse(s.Verdict, v)
-			flags[FlagDrift] = flags[FlagDrift] || j.drifted(g, q, u.AsOf)
-		}
-		if q.basis != BasisNone {
-			j.addConsent(&s, t)
+		if a.basis != BasisNone {
+			j.addConsent(&s, target{g.provider, a.scope})
 		}
 		list = append(list, s)
 	}
 	return list
 }
 
-func (j *joiner) verdict(q asked, t target, m moment) Verdict {
-	switch {
-	case q.basis == BasisNone:
-		return Undeclared
-	case q.basis == BasisBoolean:
-		return j.book.boolean(t.provider, m)
-	case !q.scope.IsOffMachine():
-		return LocalOnly
-	}
-	return j.book.scope(t, m)
-}
-
-// drifted says that consent was given to a provider of another name or version than the declared one.
-func (j *joiner) drifted(g group, q asked, at time.Time) bool {
-	return g.declaration != nil && q.basis == BasisDeclared && q.scope.IsOffMachine() &&
-		j.book.store.Drifted(g.provider, q.scope, g.declaration.Event.Provider, at)
+// count takes in what one report got.
+func (s *EgressScope) count(v Verdict) {
+	s.Verdicts[v]++
+	s.Verdict = worse(s.Verdict, v)
 }
 
 // addConsent adds who agreed and who took it back.

@@ -1,11 +1,15 @@
 package audit
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"ledgerd/frames"
+	"ledgerd/internal/kinds"
 	"ledgerd/receipts"
 )
 
@@ -28,7 +32,19 @@ func grantOf(seq int64, recorded, granted string, expires ...string) Grant {
 }
 
 func scopeVerdict(grants []Grant, at time.Time, seq int64) Verdict {
-	return newBook(Consents{Grants: grants}).scope(target{"p", receipts.ThirdPartyModel}, moment{at, seq})
+	return newBook(Consents{Grants: grants}).scope(target{"p", receipts.ThirdPartyModel}, moment{at, seq}).verdict
+}
+
+func declarationOf(seq int64, recorded, declared string, flow receipts.DataFlow) Declaration {
+	return Declaration{Seq: seq, RecordedAt: at(recorded), DeclaredAt: at(declared), Event: receipts.Declaration{
+		ProviderID: "p", DeclaredAt: declared, Provider: receipts.ProviderInfo{Name: "P", Version: "1", DataFlow: flow},
+	}}
+}
+
+func revocationOf(seq int64, recorded, revoked string) Revocation {
+	return Revocation{Seq: seq, RecordedAt: at(recorded), Event: receipts.Revocation{
+		ProviderID: "p", Scope: receipts.ThirdPartyModel, RevokedBy: receipts.Grantor{Kind: receipts.Human, ID: "maria"}, RevokedAt: revoked,
+	}}
 }
 
 func TestScopeVerdict(t *testing.T) {
@@ -78,11 +94,11 @@ func TestScopeVerdictOfARevokedSecondGrant(t *testing.T) {
 	})
 	where := target{"p", receipts.ThirdPartyModel}
 	for instant, want := range map[string]Verdict{"2026-04-01T00:00:00Z": Consented, "2026-05-01T00:00:00Z": Revoked, "2026-02-15T00:00:00Z": Expired} {
-		if got := b.scope(where, moment{at(instant), 9}); got != want {
+		if got := b.scope(where, moment{at(instant), 9}).verdict; got != want {
 			t.Errorf("%s: %s, want %s", instant, got, want)
 		}
 	}
-	if !b.lateRevocation(where, moment{at("2026-05-01T00:00:00Z"), 4}) || b.lateRevocation(where, moment{at("2026-05-01T00:00:01Z"), 6}) {
+	if !b.scope(where, moment{at("2026-05-01T00:00:00Z"), 4}).late || b.scope(where, moment{at("2026-05-01T00:00:01Z"), 6}).late {
 		t.Error("whether the revocation was known by then is judged wrongly")
 	}
 }
@@ -127,24 +143,64 @@ func TestEgressCountsOnce(t *testing.T) {
 	}
 }
 
-// What is found about consent names the consents and revocations that it was judged by; where nothing was declared, any
-// consent that covers is enough.
+// What is found about consent names the report first, and the consents and revocations that it was judged by. Where nothing
+// was declared, no consent is known to cover: which of the scopes applied is not known.
 func TestUnconsentedFinding(t *testing.T) {
 	t.Parallel()
 	lapsed := grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
-	usage := []UsageLine{{Seq: 9, ProviderID: "p", RecordedAt: at("2026-06-01T00:00:00Z"), AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 1}}
-	find := func(grants ...Grant) []LedgerFinding {
-		return Findings(FindingEvidence{Evidence: Evidence{Usage: usage, Consents: Consents{Grants: grants}}}, FindingQuery{})
-	}
-	if got := find(lapsed); len(got) != 1 || got[0].Verdict != Expired || !slices.Equal(got[0].Seqs, []int64{1, 9}) {
-		t.Errorf("%+v", got)
-	}
+	model := declarationOf(3, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", receipts.DataFlow{Egress: true, EgressScopes: []receipts.EgressScope{receipts.ThirdPartyModel}})
 	other := grantOf(2, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")
 	other.Receipt.Scope = receipts.OrgTenant
-	if got := find(lapsed, other); len(got) != 0 {
-		t.Errorf("covered by another scope: %+v", got)
+	usage := []UsageLine{{Seq: 9, ProviderID: "p", RecordedAt: at("2026-06-01T00:00:00Z"), AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 1}}
+	for _, c := range []struct {
+		name     string
+		grants   []Grant
+		declared []Declaration
+		verdict  Verdict
+		seqs     []int64
+	}{
+		{"lapsed", []Grant{lapsed}, []Declaration{model}, Expired, []int64{1, 9}},
+		{"another scope", []Grant{other}, []Declaration{model}, Unconsented, []int64{9}},
+		{"consent to somewhere, undeclared", []Grant{lapsed, other}, nil, Undeclared, []int64{1, 2, 9}},
+		{"nothing at all", nil, nil, Undeclared, []int64{9}},
+	} {
+		e := FindingEvidence{Evidence: Evidence{Usage: usage, Consents: Consents{Grants: c.grants}, Declarations: c.declared}}
+		got, err := Findings(t.Context(), e, FindingQuery{})
+		if err != nil || len(got) != 1 || got[0].Kind != FindingUnconsented || got[0].Verdict != c.verdict || !slices.Equal(got[0].Seqs, c.seqs) {
+			t.Errorf("%s: %+v, %v", c.name, got, err)
+		}
 	}
-	if got := find(); len(got) != 0 {
-		t.Errorf("nothing was declared and nothing agreed to: %+v", got)
+}
+
+// An answer that somebody waits for ends when nobody waits any more, and has a bound on what it lists.
+func TestEgressWithin(t *testing.T) {
+	t.Parallel()
+	e := Evidence{Usage: []UsageLine{{Seq: 9, ProviderID: "p", AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 1}}}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := EgressWithin(gone, e, EgressQuery{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("nobody waits: %v", err)
+	}
+	if _, err := Findings(gone, FindingEvidence{Evidence: e}, FindingQuery{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("nobody waits for findings: %v", err)
+	}
+	e.Consents.Grants = []Grant{grantOf(1, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"), grantOf(2, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")}
+	if _, err := joinEgress(t.Context(), e, EgressQuery{}, 1); !errors.Is(err, kinds.ErrTooMuch) {
+		t.Errorf("more consents than may be listed: %v", err)
+	}
+}
+
+// However many consents a finding was judged by, the report that it is about is among the entries that it names.
+func TestAFindingNamesItsReport(t *testing.T) {
+	t.Parallel()
+	e := FindingEvidence{Evidence: Evidence{Usage: []UsageLine{{Seq: 999, ProviderID: "p", RecordedAt: at("2026-06-01T00:00:00Z"), AsOf: at("2026-06-01T00:00:00Z"), FramesServed: 1}}}}
+	for i := range int64(100) {
+		g := grantOf(i, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z")
+		g.Receipt.Scope = receipts.EgressScope("acme:" + strconv.FormatInt(i, 10))
+		e.Consents.Grants = append(e.Consents.Grants, g)
+	}
+	got, err := Findings(t.Context(), e, FindingQuery{})
+	if err != nil || len(got) != 1 || !slices.Contains(got[0].Seqs, 999) || len(got[0].Seqs)+got[0].More != 101 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -12,6 +12,9 @@ import (
 const (
 	MaxEgressLines   = 50_000 // usage lines
 	MaxConsentEvents = 50_000 // grants, revocations and boolean consents
+
+	// MaxLookBack is how many usage lines before a period findings are held against. It is a limit and not a refusal.
+	MaxLookBack = 20_000
 )
 
 // EgressQuery is the auditor's question. From and To are instants of as_of, half-open; empty strings select all. Provider,
@@ -23,6 +26,7 @@ type EgressQuery struct {
 	FrameID       string
 	ContentDigest string
 	Grantor       string
+	GrantorKind   string // human or policy
 	Scope         string
 	Size          int64 // entries from this seq on are left out
 }
@@ -106,6 +110,15 @@ type Evidence struct {
 	Consents     Consents
 	Declarations []Declaration
 	Exchanges    []Exchange
+	Erased       Erased
+}
+
+// Erased counts entries of a question's period whose personal part was erased. They can't be found any more by the frame or
+// the customer that they named, nor by the request that they belonged to, so an answer without them does not say that there
+// was nothing.
+type Erased struct {
+	Reports   int `json:"reports" jsonschema:"usage reports that served frames; their sums still count, except in a question about a frame or a customer"`
+	Exchanges int `json:"exchanges" jsonschema:"receipts, by the time of their exchange; no line shows them"`
 }
 
 // recordedBy says whether something was recorded by the instant of an egress. Hosts stamp whole seconds and the ledger

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -16,12 +17,12 @@ type FindingKind string
 // frame changed and gives the very digest that was asked about has two contents under one identity (context-reuse D1).
 const (
 	FindingD1Conflict   FindingKind = "d1-conflict"
-	FindingCostDrift    FindingKind = "cost-drift"         // one identity was served at two costs
+	FindingCostDrift    FindingKind = "cost-drift"         // one identity was served at another cost than the time before
 	FindingUsageMissing FindingKind = "usage-missing"      // a recorded exchange names a request that has no usage report (UR1)
 	FindingAsOfFar      FindingKind = "as-of-far"          // as_of is further than MaxAsOfLag from when the report was recorded
 	FindingRubberStamp  FindingKind = "rubber-stamp"       // a provider called a digest valid after it had served another for the frame (V1)
 	FindingStaleReuse   FindingKind = "stale-reuse"        // a frame was served again after it was called stale or gone (V2)
-	FindingUnconsented  FindingKind = "unconsented-egress" // content left, and no consent was in force and on record at that instant
+	FindingUnconsented  FindingKind = "unconsented-egress" // content left, and no consent is known to have been in force and on record at that instant
 )
 
 // FindingKinds lists every kind, in the order of the documentation.
@@ -53,10 +54,41 @@ type FrameVerdict struct {
 	Replacement frames.Digest
 }
 
-// FindingEvidence is what findings are computed from.
+// Wants says whether findings of one of the kinds are asked for. What no asked kind needs is not read.
+func (q FindingQuery) Wants(of ...FindingKind) bool {
+	return q.Kind == "" || slices.Contains(of, q.Kind)
+}
+
+// WantsUsage says whether the usage of the period is needed.
+func (q FindingQuery) WantsUsage() bool {
+	return q.Wants(FindingCostDrift, FindingAsOfFar, FindingRubberStamp, FindingStaleReuse, FindingUnconsented)
+}
+
+// WantsVerdicts says whether verdicts are needed.
+func (q FindingQuery) WantsVerdicts() bool {
+	return q.Wants(FindingD1Conflict, FindingRubberStamp, FindingStaleReuse)
+}
+
+// WantsBefore says whether what was served before the period is needed.
+func (q FindingQuery) WantsBefore() bool { return q.Wants(FindingCostDrift, FindingRubberStamp) }
+
+// Kinds are the kinds that an answer tells about. A receipt names no provider of frames, so usage-missing can't be told of
+// one provider.
+func (q FindingQuery) Kinds() []FindingKind {
+	var list []FindingKind
+	for _, kind := range FindingKinds {
+		if q.Wants(kind) && (q.ProviderID == "" || kind != FindingUsageMissing) {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
+// FindingEvidence is what findings are computed from. What FindingQuery.Wants does not ask for may be left out.
 type FindingEvidence struct {
 	Evidence
-	Verdicts []FrameVerdict // up to the end of the period, in order of VerifiedAt, then seq
+	Before   []UsageLine    // the newest usage before the period, as far back as the reader goes
+	Verdicts []FrameVerdict // of the period, and before it the last one on each identity that was served in it; by VerifiedAt, then seq
 	Missing  []Exchange     // of the period, whose request has no usage report
 }
 
@@ -76,16 +108,20 @@ type LedgerFinding struct {
 }
 
 // Findings computes what a ledger's entries show together. It is pure; findings of one kind about one thing are one, with
-// all occurrences counted. They are ordered by kind, provider, frame and scope.
-func Findings(e FindingEvidence, q FindingQuery) []LedgerFinding {
-	f := finder{query: q, found: map[subject]*LedgerFinding{}}
+// all occurrences counted. They are ordered by kind, provider, frame and scope. The error is the context's.
+func Findings(ctx context.Context, e FindingEvidence, q FindingQuery) ([]LedgerFinding, error) {
+	f := finder{query: q, found: map[subject]*tally{}}
 	f.usage(e)
 	f.verdicts(e)
 	for _, x := range e.Missing {
 		f.add(subject{kind: FindingUsageMissing, request: x.RequestID}, x.ExchangedAt, x.Seq)
 	}
-	f.unconsented(e.Evidence)
-	return f.list()
+	if q.Wants(FindingUnconsented) {
+		if err := f.unconsented(ctx, e.Evidence); err != nil {
+			return nil, err
+		}
+	}
+	return f.list(), ctx.Err()
 }
 
 // subject is what makes occurrences one finding.
@@ -101,17 +137,26 @@ type subject struct {
 
 type finder struct {
 	query FindingQuery
-	found map[subject]*LedgerFinding
+	found map[subject]*tally
 }
 
-// add notes an occurrence at an effective time, shown by entries.
+// tally is a finding in the making, and the entries that it has counted.
+type tally struct {
+	LedgerFinding
+	seen map[int64]bool
+}
+
+// add notes an occurrence at an effective time, shown by entries. The first of them is what is found, so it stands first;
+// the rest is what it was judged by.
 func (f *finder) add(s subject, at time.Time, seqs ...int64) {
-	if (f.query.Kind != "" && s.kind != f.query.Kind) || (f.query.ProviderID != "" && s.provider != f.query.ProviderID) {
+	if !f.query.Wants(s.kind) || (f.query.ProviderID != "" && s.provider != f.query.ProviderID) {
 		return
 	}
 	x := f.found[s]
 	if x == nil {
-		x = &LedgerFinding{Kind: s.kind, ProviderID: s.provider, RequestID: s.request, Scope: s.scope, Verdict: s.verdict, FirstAt: at, LastAt: at, Seqs: []int64{}}
+		x = &tally{seen: map[int64]bool{}, LedgerFinding: LedgerFinding{
+			Kind: s.kind, ProviderID: s.provider, RequestID: s.request, Scope: s.scope, Verdict: s.verdict, FirstAt: at, LastAt: at, Seqs: []int64{},
+		}}
 		if s.isFrame {
 			x.Frame = &s.frame
 		}
@@ -120,13 +165,19 @@ func (f *finder) add(s subject, at time.Time, seqs ...int64) {
 	x.Times++
 	x.FirstAt, x.LastAt = earlier(x.FirstAt, at), later(x.LastAt, at)
 	for _, seq := range seqs {
-		switch {
-		case slices.Contains(x.Seqs, seq):
-		case len(x.Seqs) < maxFindingSeqs:
-			x.Seqs = append(x.Seqs, seq)
-		default:
-			x.More++
-		}
+		x.show(seq)
+	}
+}
+
+func (x *tally) show(seq int64) {
+	if x.seen[seq] {
+		return
+	}
+	x.seen[seq] = true
+	if len(x.Seqs) < maxFindingSeqs {
+		x.Seqs = append(x.Seqs, seq)
+	} else {
+		x.More++
 	}
 }
 
@@ -138,7 +189,7 @@ func (f *finder) list() []LedgerFinding {
 	list := make([]LedgerFinding, 0, len(f.found))
 	for _, x := range f.found {
 		slices.Sort(x.Seqs)
-		list = append(list, *x)
+		list = append(list, x.LedgerFinding)
 	}
 	slices.SortFunc(list, func(a, b LedgerFinding) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ProviderID, b.ProviderID), compareFrames(a.Frame, b.Frame),

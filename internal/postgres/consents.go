@@ -24,13 +24,15 @@ func (s *Store) Consents(ctx context.Context, tenant string, q audit.ConsentQuer
 	return s.consents(ctx, tenant, providers, q.Size)
 }
 
-// consentProviders names the providers that consent was given to.
+// consentProviders names the providers that consent was given to, or taken back from.
 func (s *Store) consentProviders(ctx context.Context, tenant string, q audit.ConsentQuery) ([]string, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT provider_id FROM ledger.consents
-		WHERE tenant = $1 AND seq < $2 AND ($3::text = '' OR grantor_id = $3) AND ($4::text = '' OR scope = $4)
-		UNION SELECT provider_id FROM ledger.consent_records WHERE tenant = $1 AND seq < $2 AND $3::text = '' AND $4::text = ''
-		LIMIT $5`, pgx.QueryExecModeExec, tenant, q.Size, q.Grantor, q.Scope, audit.MaxConsentEvents+1)
+		WHERE tenant = $1 AND seq < $2 AND ($3::text = '' OR grantor_id = $3) AND ($4::text = '' OR scope = $4) AND ($5::text = '' OR grantor_kind = $5)
+		UNION SELECT provider_id FROM ledger.consent_revocations
+		WHERE tenant = $1 AND seq < $2 AND $3::text = '' AND ($4::text = '' OR scope = $4) AND $5::text = ''
+		UNION SELECT provider_id FROM ledger.consent_records WHERE tenant = $1 AND seq < $2 AND $3::text = '' AND $4::text = '' AND $5::text = ''
+		LIMIT $6`, pgx.QueryExecModeExec, tenant, q.Size, q.Grantor, q.Scope, q.GrantorKind, audit.MaxConsentEvents+1)
 	if err != nil {
 		return nil, unavailable(err)
 	}

@@ -1,5 +1,7 @@
 package postgres
 
 // QuestionSQL is the statements behind the audit questions, for the test of their plans. The usage statement takes the
-// arguments of Store.usage, the others tenant, providers, size and limit.
-var QuestionSQL = struct{ Usage, Grants, Revocations, Records, Declarations string }{usageSQL, grantsSQL, revocationsSQL, recordsSQL, declarationsSQL}
+// arguments of Store.usage, those of consent tenant, providers, size and limit.
+var QuestionSQL = struct {
+	Usage, UsageBefore, Grants, Revocations, Records, Declarations, VerdictsOf, VerdictsBefore, Erased string
+}{usageSQL, usageBeforeSQL, grantsSQL, revocationsSQL, recordsSQL, declarationsSQL, verdictsOfSQL, verdictsBeforeSQL, erasedSQL}

@@ -37,16 +37,19 @@ func TestQuestionsScanNoTable(t *testing.T) {
 	size := int64(v.Reports + v.Consents + v.Providers)
 	limit := audit.MaxEgressLines + 1
 	some := []string{"provider-1", "provider-2", "provider-3"}
+	var nobody []string // all providers
 	sql := postgres.QuestionSQL
 	for name, got := range map[string]string{
-		"a customer's month": plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "customer-7", "", "", limit),
-		"a provider's month": plan(sql.Usage, ledgertest.Tenant, from, month, size, "provider-7", "", "", "", limit),
-		"a frame's month":    plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "", "page/7", "", limit),
-		"everybody's hour":   plan(sql.Usage, ledgertest.Tenant, from, from.Add(time.Hour), size, "", "", "", "", limit),
-		"grants":             plan(sql.Grants, ledgertest.Tenant, some, size, limit),
-		"revocations":        plan(sql.Revocations, ledgertest.Tenant, some, size, limit),
-		"boolean consents":   plan(sql.Records, ledgertest.Tenant, some, size, limit),
-		"declarations":       plan(sql.Declarations, ledgertest.Tenant, some, size, limit),
+		"a customer's month":    plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "customer-7", "", "", nobody, limit),
+		"a provider's month":    plan(sql.Usage, ledgertest.Tenant, from, month, size, "provider-7", "", "", "", nobody, limit),
+		"a frame's month":       plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "", "page/7", "", nobody, limit),
+		"everybody's hour":      plan(sql.Usage, ledgertest.Tenant, from, from.Add(time.Hour), size, "", "", "", "", nobody, limit),
+		"some providers' month": plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "", "", "", some, limit),
+		"before a month":        plan(sql.UsageBefore, ledgertest.Tenant, month, size, "", 100),
+		"grants":                plan(sql.Grants, ledgertest.Tenant, some, size, limit),
+		"revocations":           plan(sql.Revocations, ledgertest.Tenant, some, size, limit),
+		"boolean consents":      plan(sql.Records, ledgertest.Tenant, some, size, limit),
+		"declarations":          plan(sql.Declarations, ledgertest.Tenant, some, size, limit),
 	} {
 		for _, table := range []string{"entries", "usage_lines"} {
 			if strings.Contains(got, "Seq Scan on "+table) {
@@ -57,7 +60,16 @@ func TestQuestionsScanNoTable(t *testing.T) {
 			t.Errorf("%s does not look entries up by seq:\n%s", name, got)
 		}
 	}
-	if got := plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "customer-7", "", "", limit); !strings.Contains(got, "usage_lines_by_customer") {
+	for name, got := range map[string]string{
+		"frame_verdicts_by_frame": plan(sql.VerdictsBefore, ledgertest.Tenant, some, some, some, month, size),
+		"frame_verdicts_by_time":  plan(sql.VerdictsOf, ledgertest.Tenant, from, month, size, "", limit),
+		"usage_lines_erased":      plan(sql.Erased, ledgertest.Tenant, from, month, size),
+	} {
+		if !strings.Contains(got, name) {
+			t.Errorf("%s is not used:\n%s", name, got)
+		}
+	}
+	if got := plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "customer-7", "", "", nobody, limit); !strings.Contains(got, "usage_lines_by_customer") {
 		t.Errorf("a customer's month is not found by its index:\n%s", got)
 	}
 }
