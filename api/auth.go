@@ -26,8 +26,9 @@ const maxCachedTokens = 10_000
 
 // tokenCache spares a database round trip per request.
 type tokenCache struct {
-	mu    sync.Mutex
-	known map[[32]byte]cachedToken
+	mu      sync.Mutex
+	known   map[[32]byte]cachedToken
+	emptied int // how often; what was read before the last time is not cached, a revocation may have come after it
 }
 
 type cachedToken struct {
@@ -35,26 +36,32 @@ type cachedToken struct {
 	until time.Time
 }
 
-func (c *tokenCache) get(hash [32]byte, now time.Time) (kinds.Token, bool) {
+// get finds a token. emptied belongs to a put of what is read instead.
+func (c *tokenCache) get(hash [32]byte, now time.Time) (t kinds.Token, ok bool, emptied int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.known[hash]
-	return e.token, ok && now.Before(e.until)
+	return e.token, ok && now.Before(e.until), c.emptied
 }
 
-func (c *tokenCache) put(t kinds.Token, now time.Time) {
+func (c *tokenCache) put(t kinds.Token, now time.Time, emptied int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if emptied != c.emptied {
+		return
+	}
 	if len(c.known) >= maxCachedTokens {
 		clear(c.known)
 	}
 	c.known[t.Hash] = cachedToken{t, now.Add(tokenFreshness)}
 }
 
-func (c *tokenCache) drop(hash [32]byte) {
+// empty forgets all tokens, those too that are being read at the moment. Revocations are rare.
+func (c *tokenCache) empty() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.known, hash)
+	c.emptied++
+	clear(c.known)
 }
 
 // errUnauthorized is the one answer to a missing, malformed, unknown, expired or revoked token: which of these it is helps
@@ -69,7 +76,7 @@ func (a *API) authenticate(r *http.Request) (kinds.Poster, error) {
 	}
 	hash := HashToken(bearer)
 	now := a.now()
-	token, ok := a.tokens.get(hash, now)
+	token, ok, emptied := a.tokens.get(hash, now)
 	if !ok {
 		var err error
 		token, err = a.store.TokenByHash(r.Context(), hash)
@@ -79,7 +86,7 @@ func (a *API) authenticate(r *http.Request) (kinds.Poster, error) {
 		if err != nil {
 			return kinds.Poster{}, err
 		}
-		a.tokens.put(token, now)
+		a.tokens.put(token, now, emptied)
 	}
 	if token.RevokedAt != nil || !now.Before(token.ExpiresAt) {
 		return kinds.Poster{}, errUnauthorized

@@ -47,17 +47,7 @@ func newService(tb testing.TB) *service {
 func newServiceWith(tb testing.TB, usage api.UsageProjection) *service {
 	tb.Helper()
 	l := ledgertest.New(tb)
-	vkey, err := ledger.VerifierKey(l.SignerKey)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	a, err := api.New(api.Options{
-		Store: l.Store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(tb.Output(), nil)), Now: time.Now,
-		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(), Usage: usage,
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	a := newAPI(tb, l, l.Store, usage)
 	server := httptest.NewServer(a.Handler())
 	tb.Cleanup(server.Close)
 	s := &service{Ledger: l, api: a, url: server.URL, tokens: map[kinds.Role]string{}}
@@ -65,6 +55,23 @@ func newServiceWith(tb testing.TB, usage api.UsageProjection) *service {
 		s.tokens[role] = s.token(tb, ledgertest.Tenant, role, time.Now(), time.Hour)
 	}
 	return s
+}
+
+// newAPI is the API on a ledger that is read by way of the given store; usage is nil for none.
+func newAPI(tb testing.TB, l *ledgertest.Ledger, store api.Store, usage api.UsageProjection) *api.API {
+	tb.Helper()
+	vkey, err := ledger.VerifierKey(l.SignerKey)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a, err := api.New(api.Options{
+		Store: store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(tb.Output(), nil)), Now: time.Now,
+		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(), Usage: usage,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return a
 }
 
 // token stores a token of the role, made at the given time.

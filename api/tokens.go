@@ -207,9 +207,9 @@ func (a *API) revokeToken(c *call) (reply, error) {
 		return reply{}, kinds.ErrNotFound
 	}
 	t, err := a.store.RevokeToken(c.ctx(), c.who.Tenant, id, a.now())
+	a.tokens.empty() // also after an error, which may leave open whether the token was revoked
 	if err != nil {
 		return reply{}, err
 	}
-	a.tokens.drop(t.Hash)
 	return reply{status: 200, body: tokenBody(t)}, nil
 }
