@@ -40,7 +40,7 @@ func TestTurnThroughTheBinary(t *testing.T) {
 	turn.Profile["prompt"] = "what must not be stored"
 	post("/v1/context-profiles", turn.Profile, 422)
 
-	s.checkTurn(turn.ID)
+	s.eraseFrom(turn.ID, s.checkTurn(turn.ID))
 	code, stdout, stderr := command(t.Context(), "fsck", "--data-dir", dir)
 	if code != 0 {
 		t.Errorf("fsck: exit %d\n%s%s", code, stdout, stderr)
@@ -54,9 +54,8 @@ func beside(context ledgertest.Tree, name string, operation ledgertest.Tree) led
 	return body
 }
 
-func (s story) checkTurn(id string) {
+func (s story) checkTurn(id string) (got audit.TurnAnswer) {
 	s.t.Helper()
-	var got audit.TurnAnswer
 	s.call("GET", "/v1/turns?turn_id="+id, kinds.Auditor, "", 200, &got)
 	if got.Profile == nil || got.Snapshot == nil || len(got.Assemblies) != 3 || len(got.Compactions) != 1 || len(got.Recoveries) != 1 || len(got.Conflicts) != 1 {
 		s.t.Fatalf("%+v", got)
@@ -77,5 +76,22 @@ func (s story) checkTurn(id string) {
 		if !v.Reproduced || v.Stored.Verdict.Verdict != want || v.Current.Verdict.Verdict != want {
 			s.t.Errorf("%s: reproduced %v, %s, want %s", path, v.Reproduced, v.Stored.Verdict.Verdict, want)
 		}
+	}
+	return got
+}
+
+// eraseFrom destroys a plan, the turn's last assembly and the conflict. The rest of the turn stays, and what was judged with an
+// erased part can't be judged again.
+func (s story) eraseFrom(id string, turn audit.TurnAnswer) {
+	s.t.Helper()
+	first, last := turn.Assemblies[0], turn.Assemblies[2]
+	s.call("POST", "/v1/erasures", kinds.Admin, fmt.Sprintf(`{"reason":"asked by the person","seqs":[%d,%d,%d]}`, first.Plan.Seq, last.Seq, turn.Conflicts[0].Seq), 201, nil)
+	var got audit.TurnAnswer
+	s.call("GET", "/v1/turns?turn_id="+id, kinds.Auditor, "", 200, &got)
+	if len(got.Assemblies) != 2 || got.Assemblies[0].Plan != nil || len(got.Erased) != 1 || got.Erased[0] != first.Plan.Seq || len(got.Conflicts) != 1 {
+		s.t.Errorf("after an erasure: %+v", got)
+	}
+	for seq, want := range map[int64]int{first.Seq: 410, last.Seq: 410, got.Assemblies[1].Seq: 200} {
+		s.call("GET", fmt.Sprintf("/v1/context-assemblies/%d/verification", seq), kinds.Auditor, "", want, nil)
 	}
 }
