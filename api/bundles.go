@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -170,8 +169,8 @@ func (a *API) askedPolicy(c *call) (*kinds.TrustPolicy, time.Time, error) {
 	case text == "none":
 		return nil, at, nil
 	}
-	seq, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || seq < 0 {
+	seq, ok := decimal(text)
+	if !ok {
 		return nil, at, badParam("policy", "the seq of a trust-policy entry, or none, is required")
 	}
 	p, err := a.store.TrustPolicyAt(c.ctx(), c.who.Tenant, seq)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -95,9 +94,9 @@ func (a *API) getEntry(c *call) (reply, error) {
 }
 
 func seqSegment(c *call) (int64, error) {
-	seq, err := strconv.ParseInt(chi.URLParam(c.http, "seq"), 10, 64)
-	if err != nil || seq < 0 {
-		return 0, badParam("seq", "a seq is a decimal integer, 0 or more")
+	seq, ok := decimal(chi.URLParam(c.http, "seq"))
+	if !ok {
+		return 0, badParam("seq", "a seq is a decimal integer, 0 or more, without a sign or leading zeros")
 	}
 	return seq, nil
 }
@@ -170,13 +169,21 @@ func (a *API) entryQuery(c *call) (q kinds.EntryQuery, err error) {
 }
 
 // pageStart is where a page begins, after which seq and of which tree: what the cursor says, else the newest tree's start.
+// A cursor is only ever of a tree that there was; what says more was made up.
 func (a *API) pageStart(c *call) (after, size int64, err error) {
-	if text, ok := c.query["cursor"]; ok {
-		cur, err := decodeCursor(text, filterOf(c))
-		return cur.After, cur.Size, err
-	}
 	head, err := a.store.Head(c.ctx())
-	return -1, head.Next(), err
+	if err != nil {
+		return 0, 0, err
+	}
+	text, ok := c.query["cursor"]
+	if !ok {
+		return -1, head.Next(), nil
+	}
+	cur, err := decodeCursor(text, filterOf(c))
+	if err == nil && cur.Size > head.Next() {
+		err = badCursor()
+	}
+	return cur.After, cur.Size, err
 }
 
 // cursor is where a listing goes on. It pins what the listing is of; it grants nothing, since every page is authorized anew.
@@ -213,11 +220,13 @@ func decodeCursor(text, filter string) (cursor, error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &c, json.RejectUnknownMembers(true))
 	}
-	if err != nil || c.After < 0 || c.Size < 0 {
-		return cursor{}, badParam("cursor", "it is not a cursor of this listing")
+	if err != nil || c.After < 0 || c.After >= c.Size {
+		return cursor{}, badCursor()
 	}
 	if c.Filter != filter {
 		return cursor{}, badParam("cursor", "it belongs to a listing with other filters; keep the filters while paging")
 	}
 	return c, nil
 }
+
+func badCursor() error { return badParam("cursor", "it is not a cursor of this listing") }

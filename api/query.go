@@ -72,14 +72,20 @@ func (q query) period() (from, to *time.Time, err error) {
 	return from, to, nil
 }
 
+// decimal reads an integer of 0 or more in its one spelling, so that nothing has two addresses: no sign, no leading zeros.
+func decimal(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == text
+}
+
 // number reads a decimal integer within bounds, both included.
 func (q query) number(name string, or, low, high int64) (int64, error) {
 	s, ok := q[name]
 	if !ok {
 		return or, nil
 	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < low || n > high {
+	n, ok := decimal(s)
+	if !ok || n < low || n > high {
 		return 0, badParam(name, "an integer from "+strconv.FormatInt(low, 10)+" to "+strconv.FormatInt(high, 10)+" is required")
 	}
 	return n, nil

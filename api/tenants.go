@@ -75,7 +75,7 @@ func (a *API) createTenant(c *call) (reply, error) {
 func (a *API) listTenants(c *call) (reply, error) {
 	after := c.query["cursor"]
 	if kinds.CheckName(after) != nil {
-		return reply{}, badParam("cursor", "it is not a cursor of this listing")
+		return reply{}, badCursor()
 	}
 	list, err := a.store.Tenants(c.ctx(), after, maxPage)
 	if err != nil {

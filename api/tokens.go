@@ -169,7 +169,7 @@ func tokenBody(t kinds.Token) TokenBody {
 }
 
 func (a *API) listTokens(c *call) (reply, error) {
-	afterTime, afterID, err := tokenCursor(c.query["cursor"])
+	afterTime, afterID, err := tokenCursor(c.query["cursor"], a.now())
 	if err != nil {
 		return reply{}, err
 	}
@@ -189,14 +189,16 @@ func (a *API) listTokens(c *call) (reply, error) {
 	return reply{status: 200, body: page}, nil
 }
 
-func tokenCursor(text string) (time.Time, string, error) {
+// tokenCursor is the place after a token: when it was made, in microseconds, and its id. No token is from the future, but for
+// what the clocks of several processes may differ.
+func tokenCursor(text string, now time.Time) (time.Time, string, error) {
 	if text == "" {
 		return time.Unix(0, 0), "", nil
 	}
 	micros, id, ok := strings.Cut(text, ".")
-	n, err := strconv.ParseInt(micros, 10, 64)
-	if !ok || err != nil || n < 0 || kinds.CheckName(id) != nil {
-		return time.Time{}, "", badParam("cursor", "it is not a cursor of this listing")
+	n, canonical := decimal(micros)
+	if !ok || !canonical || n > now.Add(time.Hour).UnixMicro() || kinds.CheckName(id) != nil {
+		return time.Time{}, "", badCursor()
 	}
 	return time.UnixMicro(n), id, nil
 }
