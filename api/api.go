@@ -106,7 +106,12 @@ func (a *API) Handler() http.Handler {
 		a.fail(w, r, &fault{code: "not-found", detail: "there is no such path"})
 	})
 	r.MethodNotAllowed(func(w http.ResponseWriter, req *http.Request) {
-		w.Header().Set("Allow", allowed(r, req.URL.Path))
+		methods := allowed(r, req.URL.Path)
+		if methods == "" { // an unknown method, of which the router does not look at the path
+			a.fail(w, req, &fault{code: "not-found", detail: "there is no such path"})
+			return
+		}
+		w.Header().Set("Allow", methods)
 		a.fail(w, req, &fault{code: "method-not-allowed", detail: "see the Allow header"})
 	})
 	return r
