@@ -280,3 +280,16 @@ func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		t.Errorf("a host: %d", a.status)
 	}
 }
+
+func TestOperatorsSeeHowFarClickHouseIsBehind(t *testing.T) {
+	t.Parallel()
+	s, shipper := usageService(t)
+	s.use(t, "r", "c", may, map[string]int{"north": 5})
+	var before, after api.ShippingBody
+	s.as(t, kinds.Operator, http.MethodGet, "/v1/shipping", "").into(t, &before)
+	ship(t, shipper)
+	s.as(t, kinds.Operator, http.MethodGet, "/v1/shipping", "").into(t, &after)
+	if !before.Configured || before.LagEntries != 1 || before.NextSeq != 0 || after.LagEntries != 0 || after.NextSeq != 1 || after.LastError != "" {
+		t.Errorf("%+v, then %+v", before, after)
+	}
+}
