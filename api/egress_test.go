@@ -132,7 +132,7 @@ func TestEgressVerdicts(t *testing.T) {
 		{"renamed", func(p string) { x.declare(p, "2", x.at(-9), model); x.grant(p, scope, "1", x.at(-9), "") }, 0, 1, audit.Consented, []string{audit.FlagDrift}},
 		{"a boolean consent opens no scope", func(p string) {
 			x.declare(p, "1", x.at(-9), model)
-			x.post(kinds.Host, "/v1/consent-records", fmt.Sprintf(`{"provider_id":%q,"data_flow":{"egress":true},"granted_scope":"titles"}`, p))
+			x.post(kinds.Host, "/v1/consent-records", fmt.Sprintf(`{"provider_id":%q,"data_flow":{"egress":true},"granted_scope":"titles","granted_at":%q}`, p, x.at(-9)))
 		}, 0, 1, audit.Unconsented, nil},
 	} {
 		provider := strings.ReplaceAll(c.name, " ", "-")
@@ -267,6 +267,52 @@ func TestEgressExchanges(t *testing.T) {
 	}
 	if !body.Verification.Verified || body.Verification.Entries != 3 {
 		t.Errorf("%+v", body.Verification)
+	}
+}
+
+// A table says all that the answer does: what it covers and does not show, who took consent back, what a receipt does not
+// prove, and a receipt's status apart from the verdicts on consent.
+func TestEgressTableDropsNothing(t *testing.T) {
+	t.Parallel()
+	x := newScenario(t)
+	if _, err := x.s.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Sample(t, &kinds.ReceiptBundle, 1)); err != nil { // of request req-1
+		t.Fatal(err)
+	}
+	first := x.declare("p", "1", x.at(-9), model)
+	x.grant("p", "third-party-model", "1", x.at(-9), "")
+	revoked := x.revoke("p", `"third-party-model"`, x.at(-1))
+	x.serve("p", "req-1", x.at(0), 1)
+	x.declare("p", "2", x.at(-2), model)
+	body := x.ask("")
+	table := x.s.as(t, kinds.Auditor, "GET", "/v1/audit/egress?format=csv&from="+x.at(-399)+"&to="+x.at(1), "")
+	records, err := csv.NewReader(strings.NewReader(string(table.body))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]map[string]string{}
+	for _, record := range records[1:] {
+		row := map[string]string{}
+		for i, cell := range record {
+			row[records[0][i]] = cell
+		}
+		rows[row["row"]] = append(rows[row["row"]], row)
+	}
+	for kind, n := range map[string]int{"head": 1, "note": len(body.Notes), "line": 1, "scope": 1, "revocation": 1, "frame": 1, "exchange": 1, "total": 1} {
+		if len(rows[kind]) != n {
+			t.Fatalf("%d rows about a %s, want %d:\n%s", len(rows[kind]), kind, n, table.body)
+		}
+	}
+	if h := rows["head"][0]; h["tree_size"] != strconv.FormatInt(body.TreeSize, 10) || h["period_from"] != x.at(-399) || h["period_to"] != x.at(1) || h["erased_reports"] != "0" {
+		t.Errorf("head %v", h)
+	}
+	if r := rows["revocation"][0]; r["revoked_by_kind"] != "policy" || r["revoked_by_id"] != "dpo" || r["revoked_at"] != x.at(-1) || r["reason"] != "contract ended" || r["seqs"] != strconv.FormatInt(revoked, 10) || r["recorded_at"] == "" {
+		t.Errorf("revocation %v", r)
+	}
+	if e := rows["exchange"][0]; e["receipt_status"] != "valid" || e["verdict"] != "" || !strings.Contains(e["disclosures"], "validity-scope") || e["retention_class"] == "" || e["witness_mode"] == "" {
+		t.Errorf("exchange %v", e)
+	}
+	if l := rows["line"][0]; l["declared_version"] != "2" || l["known_declared_version"] != "1" || body.Lines[0].KnownDeclaration.Seq != first {
+		t.Errorf("line %v", l)
 	}
 }
 
