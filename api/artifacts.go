@@ -38,15 +38,18 @@ func (a *API) graphRoutes() []*Route {
 				"of exactly this provider and scope from revoked_at on, and a later grant opens the scope again. A scope of null ends the provider's boolean consents.",
 			&kinds.ConsentRevocation, RevocationBody{}, "unknown-member", "invalid-value"),
 		post("/v1/consent-records", "postConsentRecord", "Record the older, boolean consent",
-			"The host's ConsentRecord: it covers a provider that declares egress without scopes, and never a scope (context-reuse C6).",
+			"The host's ConsentRecord: it covers a provider that declares egress without scopes, and never a scope (context-reuse C6). One without granted_at needs an Idempotency-Key: "+
+				"without either, the same consent given again after a revocation would be taken for the first post repeated.",
 			&kinds.ConsentRecord, receipts.ConsentRecord{}),
 		post("/v1/provider-declarations", "postProviderDeclaration", "Record what a provider declares",
 			"Our own event: how a provider introduced itself, and from when on. One whose scopes contradict its egress flag, or are malformed, is refused (context-reuse C5). "+
-				"What left is judged by the declaration in force at the time.",
+				"What left is judged by the declaration in force at the time and by the one that was on record then, whichever is worse. One that is dated more than five "+
+				"minutes ahead gets the finding declared-ahead.",
 			&kinds.ProviderDeclaration, receipts.Declaration{}, "unknown-member"),
 		post("/v1/frame-verifications", "postFrameVerification", "Record a verification of held frames",
 			"Our own event: one round of context/verify with one provider (context-reuse §4). capability is null when the host knows no such provider, response is null "+
-				"when nothing was answered. The claimed outcome must be the default-deny partition of the messages; frame bodies are refused (V4).",
+				"when nothing was answered. The claimed outcome must be the default-deny partition of the messages; frame bodies are refused (V4), and so is any member of the "+
+				"messages that the protocol does not know.",
 			&kinds.FrameVerification, frames.Verification{}, "frame-body", "unknown-member", "invalid-value"),
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
+	"ledgerd/receipts"
 )
 
 // verification is one round with provider p about frame f0 of digest sha256:0, answered with a status.
@@ -37,6 +38,11 @@ func TestGraphArtifactsAreRefused(t *testing.T) {
 		{"declared at no time", "provider-declarations", strings.Replace(strings.Replace(declaration, "FLOW", `{}`, 1), "07:00:00Z", "07:00", 1), 422, "artifact-refused", "/declared_at"},
 		{"V4 in the request", "frame-verifications", strings.Replace(good, `"request":{`, `"request":{"content":"secret",`, 1), 422, "frame-body", "/request"},
 		{"V4 in a verdict", "frame-verifications", strings.Replace(good, `"status"`, `"body":"secret","status"`, 1), 422, "frame-body", "/response/verdicts/0"},
+		{"content by another name in the request", "frame-verifications", strings.Replace(good, `"request":{`, `"request":{"chunk":"secret",`, 1), 422, "frame-body", "/request"},
+		{"content by another name in a held frame", "frame-verifications", strings.Replace(good, `"frames":[{`, `"frames":[{"data":"secret",`, 1), 422, "frame-body", "/request/frames/0"},
+		{"content by another name in a verdict", "frame-verifications", strings.Replace(good, `"status"`, `"snippet":"secret","status"`, 1), 422, "frame-body", "/response/verdicts/0"},
+		{"content by another name in the outcome", "frame-verifications", strings.Replace(good, `"retained":[{`, `"retained":[{"data":"secret",`, 1), 400, "unknown-member", "/outcome/retained/0"},
+		{"a boolean consent of no time", "consent-records", `{"provider_id":"p","data_flow":{"egress":true},"granted_scope":"titles"}`, 422, "artifact-refused", "/granted_at"},
 		{"a false outcome", "frame-verifications", strings.Replace(good, `"status":"valid"`, `"status":"gone"`, 1), 422, "artifact-refused", "/outcome/retained/0"},
 		{"an unknown member", "frame-verifications", strings.Replace(good, `{"provider_id"`, `{"secret":1,"provider_id"`, 1), 400, "unknown-member", ""},
 		{"a malformed scope", "consent-revocations", strings.Replace(revocation, "org-tenant", "cloud", 1), 422, "artifact-refused", "/scope"},
@@ -58,6 +64,37 @@ func TestGraphArtifactsAreRefused(t *testing.T) {
 	again := x.s.as(t, kinds.Host, "POST", "/v1/frame-verifications", good)
 	if again.status != http.StatusOK || again.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("again: %d %s", again.status, again.body)
+	}
+}
+
+// A boolean consent of no time is recorded under a key, and given again under another after it was revoked.
+func TestUndatedConsentGivenAgain(t *testing.T) {
+	t.Parallel()
+	x := newScenario(t)
+	const record = `{"provider_id":"p","data_flow":{"egress":true},"granted_scope":"titles"}`
+	for i, key := range []string{"first", "second"} {
+		if got := x.s.as(t, kinds.Host, "POST", "/v1/consent-records", record, "Idempotency-Key", key); got.status != http.StatusCreated {
+			t.Fatalf("%s: %d %s", key, got.status, got.body)
+		}
+		if list := x.consents("?provider_id=p"); len(list) != 1 || list[0].State != receipts.Live || len(list[0].Records) != i+1 {
+			t.Errorf("after the %s: %+v", key, list)
+		}
+		x.revoke("p", "null", x.at(float64(i)-2))
+		if list := x.consents("?provider_id=p"); list[0].State != receipts.Revoked || list[0].EndedAt == nil {
+			t.Errorf("after the %s was revoked: %+v", key, list)
+		}
+	}
+}
+
+// A declaration of a day to come is kept, and found.
+func TestDeclaredAhead(t *testing.T) {
+	t.Parallel()
+	x := newScenario(t)
+	for days, found := range map[float64]bool{-1: false, 400: true} {
+		got := x.s.as(t, kinds.Host, "POST", "/v1/provider-declarations", fmt.Sprintf(`{"provider_id":"p","provider":{"name":"N","version":"1","data_flow":{}},"declared_at":%q}`, x.at(days)))
+		if got.status != http.StatusCreated || strings.Contains(string(got.body), `"declared-ahead"`) != found {
+			t.Errorf("%v days: %d %s", days, got.status, got.body)
+		}
 	}
 }
 

@@ -76,7 +76,8 @@ func (a *API) recordRoutes() []*Route {
 		},
 		{
 			Method: "POST", Path: "/v1/consent-receipts", Name: "postConsentReceipt", Summary: "Record a grant of consent",
-			Doc:   "The protocol's ConsentReceipt (context-reuse §3). Unknown members are kept and become findings.",
+			Doc: "The protocol's ConsentReceipt (context-reuse §3). Unknown members are kept and become findings. Without an Idempotency-Key the same bytes are a " +
+				"replay of the first post: a consent that is given again states its own granted_at, or has a key of its own.",
 			Roles: kinds.ConsentReceipt.PostedBy, Query: []Param{proofParam}, Header: keyHeader, Body: receipts.ConsentReceipt{}, Replies: recordReplies, Problems: append([]string{"artifact-refused"}, common...),
 			handle: func(c *call) (reply, error) { return a.record(c, &kinds.ConsentReceipt, bareArtifact) },
 		},

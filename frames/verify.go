@@ -60,6 +60,12 @@ func (r VerifyRequest) HasBody() bool { return len(r.notes.bodies) > 0 }
 // ledger must not store such a document.
 func (r VerifyResponse) HasBody() bool { return len(r.notes.bodies) > 0 }
 
+// UnknownAt is where the document that r was read from had members that the protocol does not know, as pointers.
+func (r VerifyRequest) UnknownAt() []string { return r.notes.unknownAt }
+
+// UnknownAt is where the document that r was read from had members that the protocol does not know, as pointers.
+func (r VerifyResponse) UnknownAt() []string { return r.notes.unknownAt }
+
 // ParseVerifyRequest reads a request that is the whole document. An error is a *strictjson.Error.
 func ParseVerifyRequest(src []byte) (VerifyRequest, error) {
 	return strictjson.Parse(src, strictjson.Open, DecodeVerifyRequest)

@@ -27,6 +27,8 @@ const (
 	C5Violation frames.Code = "c5-violation"
 	// EgressWithoutOffMachineScope: egress is declared, and scopes are, but none that leaves the machine.
 	EgressWithoutOffMachineScope frames.Code = "egress-without-off-machine-scope"
+	// DeclaredAhead: a declaration is dated ahead of the receiver's clock. Only who has one can find it.
+	DeclaredAhead frames.Code = "declared-ahead"
 	// IdentityDrift: the provider's name or version is not the one that was pinned when consent was given.
 	IdentityDrift frames.Code = "identity-drift"
 	// ExpiredReceipt, RevokedReceipt, GrantedAfter, UndatedReceipt: the scope has a receipt, which permits by presence, but

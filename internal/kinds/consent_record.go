@@ -9,7 +9,8 @@ import (
 )
 
 // ConsentRecord is the older, boolean consent (context-reuse §3): it unlocks a provider that declares egress without
-// scopes, and never a scope. A data flow in it that breaks C5 is a finding, since it is the host's own note.
+// scopes, and never a scope. A data flow in it that breaks C5 is a finding, since it is the host's own note. One that states
+// no time needs a key: without either, giving consent again after it was revoked would be taken for the first post repeated.
 var ConsentRecord = Kind{
 	Name:     "consent-record",
 	PostedBy: []Role{Host},
@@ -29,6 +30,12 @@ func checkConsentRecord(s Submission, _ Env) (*Accepted, error) {
 	r, err := readConsentRecord(s)
 	if err != nil {
 		return nil, err
+	}
+	if r.GrantedAt == nil && s.Key == "" {
+		return nil, &Rejection{
+			Code: "artifact-refused", Pointer: s.ArtifactAt + "/granted_at",
+			Detail: "a boolean consent states when it was given or is posted with an Idempotency-Key, else the same consent given again after a revocation would read as a replay",
+		}
 	}
 	findings := r.Findings()
 	content, err := canonical(s, withFindings(findings))

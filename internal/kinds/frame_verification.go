@@ -11,7 +11,8 @@ import (
 
 // FrameVerification is one round of context/verify with one provider (context-reuse §4): what was asked, what was answered
 // and what the host did with the frames. The event is ours; package frames has its form. A claimed outcome that is not the
-// default-deny partition is refused, and so is one that carries frame bodies (V4): a ledger must not come to hold content.
+// default-deny partition is refused, and so is one that carries frame bodies (V4): a ledger must not come to hold content. Since
+// content goes by any name, the two messages are closed at this door: a member that the protocol does not know is refused.
 var FrameVerification = Kind{
 	Name:     "frame-verification",
 	PostedBy: []Role{Host},
@@ -32,6 +33,12 @@ func checkVerification(s Submission, _ Env) (*Accepted, error) {
 	v, err := readVerification(s)
 	if err != nil {
 		return nil, err
+	}
+	if at, unknown := unknownIn(v); unknown {
+		return nil, &Rejection{
+			Code: "frame-body", Pointer: s.ArtifactAt + at,
+			Detail: "there is a member that the protocol does not know, and it may hold a frame's content: a verify request or response carries identities only (" + frames.DocReuseV4 + ")",
+		}
 	}
 	findings := v.Findings()
 	content, err := canonical(s, withFindings(findings))
@@ -73,6 +80,18 @@ func readVerification(s Submission) (frames.Verification, error) {
 		return v, &Rejection{Code: "artifact-refused", Pointer: s.ArtifactAt + e.Pointer, Detail: detail}
 	}
 	return v, nil
+}
+
+// unknownIn is the first place in the two messages that has a member which the protocol does not know. It is asked at the door
+// only: what is recorded stays readable.
+func unknownIn(v frames.Verification) (pointer string, found bool) {
+	if at := v.Request.UnknownAt(); len(at) > 0 {
+		return "/request" + at[0], true
+	}
+	if v.Response == nil || len(v.Response.UnknownAt()) == 0 {
+		return "", false
+	}
+	return "/response" + v.Response.UnknownAt()[0], true
 }
 
 // bodyRefused names the first place that carries what looks like a frame's content.

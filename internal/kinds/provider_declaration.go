@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"time"
+
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
 	"ledgerd/ledger"
@@ -24,12 +26,19 @@ var declarations = Table{Name: "provider_declarations", Columns: []Column{
 	{Name: "reads"}, {Name: "writes"}, {Name: "egress"}, {Name: "egress_scopes"},
 }}
 
-func checkDeclaration(s Submission, _ Env) (*Accepted, error) {
+// maxDeclaredAhead is how far a declaration may be dated ahead of the receiver's clock without a finding: it names a day to
+// come, or a clock is wrong.
+const maxDeclaredAhead = 5 * time.Minute
+
+func checkDeclaration(s Submission, env Env) (*Accepted, error) {
 	c, err := readDeclaration(s)
 	if err != nil {
 		return nil, err
 	}
 	findings := c.Findings()
+	if at, _ := frames.ParseInstant(c.DeclaredAt); at.After(env.Now.Add(maxDeclaredAhead)) {
+		findings = append(findings, frames.Finding{Code: receipts.DeclaredAhead, Pointer: "/declared_at"})
+	}
 	content, err := canonical(s, withFindings(findings))
 	if err != nil {
 		return nil, err
