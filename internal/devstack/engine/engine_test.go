@@ -121,7 +121,7 @@ func TestErrorsHaveTheirCode(t *testing.T) {
 func TestCancelledQueriesFreeTheEngine(t *testing.T) {
 	t.Parallel()
 	conn := open(t, chtest.NewDatabase(t))
-	for range 25 {
+	for range 125 { // 1,000 in all
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
