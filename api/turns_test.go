@@ -104,6 +104,27 @@ func TestMismatchIsRecordedAndReproduced(t *testing.T) {
 	}
 }
 
+// A candidate of the profile resolution whose digest is not the recorded revision's has two contents (C0-R115).
+func TestRevisionOfTwoContents(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	turn := ledgertest.NewTurn(t, 1)
+	older := maps.Clone(turn.Profile)
+	older["profile_revision_id"] = "prof-6"
+	s.as(t, kinds.Host, "POST", "/v1/context-profiles", string(ledgertest.JSON(t, older)))
+	resolution := turn.Assemblies[0]["profile_resolution"].(ledgertest.Tree)
+	resolution["candidates"] = append(resolution["candidates"].([]any), ledgertest.Tree{
+		"profile_revision_id": "prof-6", "content_digest": "sha256:" + strings.Repeat("0", 64), "origin": "explicit", "active": false,
+	})
+	var recorded api.RecordedBody
+	for _, p := range postsOf(t, turn)[:4] {
+		s.as(t, kinds.Host, "POST", p.path, string(p.body)).into(t, &recorded)
+	}
+	if len(recorded.Findings) != 1 || recorded.Findings[0].Code != "C0-R115" {
+		t.Errorf("findings %+v", recorded.Findings)
+	}
+}
+
 // The ledger's own times show what was written ahead: parts that came after the first invocation break the rules.
 func TestPartsRecordedAfterTheFact(t *testing.T) {
 	t.Parallel()

@@ -56,6 +56,19 @@ func (r *Row) ActiveProfile() (revision, digest string, ok bool) {
 	return revision, digest, ok
 }
 
+// Revisions are the revision ids of the row's profile resolution, each once, in its order.
+func (r *Row) Revisions() []string {
+	var ids []string
+	seen := map[string]bool{}
+	for _, c := range r.rest.resolution.candidates {
+		if !seen[c.revision] {
+			seen[c.revision] = true
+			ids = append(ids, c.revision)
+		}
+	}
+	return ids
+}
+
 // ErrJoin is the refusal of parts that are not the ones that a row names.
 var ErrJoin = errors.New("the snapshot or the plan is not the one that the assembly names by id and digest")
 

@@ -46,6 +46,8 @@ func (a *assemblyRecord) needs() ContextNeeds {
 	n.SnapshotID, _ = a.row.Snapshot()
 	n.PlanID, _ = a.row.Plan()
 	n.RevisionID, _, _ = a.row.ActiveProfile()
+	n.Revisions = a.row.Revisions()
+	n.Revisions = n.Revisions[:min(len(n.Revisions), MaxRevisions)]
 	return n
 }
 
@@ -75,9 +77,6 @@ func (a *assemblyRecord) judge(p *ContextParts, shown []assembly.Presented) (ass
 	anchors, err := p.anchors()
 	if err != nil {
 		return assembly.Report{}, err
-	}
-	if profile != nil {
-		anchors.Revisions = []assembly.RevisionAnchor{{RevisionID: profile.RevisionID(), ContentDigest: profile.Digest()}}
 	}
 	return assembly.Verify(whole, anchors, shown...), nil
 }

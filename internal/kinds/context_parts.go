@@ -19,14 +19,19 @@ type ContextNeeds struct {
 	SnapshotID string
 	TurnID     string // whose snapshots are anchors
 	PlanID     string
-	RevisionID string // of the profile; where it is empty the snapshot's
-	AssemblyID string // another assembly: the predecessor, or the one that a recovery resumes
+	RevisionID string   // of the profile; where it is empty the snapshot's
+	AssemblyID string   // another assembly: the predecessor, or the one that a recovery resumes
+	Revisions  []string // the revisions of an assembly's profile resolution, at most MaxRevisions
 }
+
+// MaxRevisions bounds the candidates of a profile resolution that are held against recorded profiles, the first of them.
+const MaxRevisions = 16
 
 // ContextParts are the entries of a tenant that a context record is joined with. A part that is not recorded is nil.
 type ContextParts struct {
 	Profile, Snapshot, Plan, Assembly *ContextPart
 	Seen                              []ContextPart // every snapshot of the turn or under the snapshot's id, in order of seq
+	Revisions                         []ContextPart // the recorded profiles among the revisions, in order of seq
 }
 
 // ContextPart is one recorded part.
@@ -39,16 +44,17 @@ type ContextPart struct {
 
 // ContextJoined names the entries that a record was joined with, so that its verdict can be reproduced; null for none.
 type ContextJoined struct {
-	ProfileSeq  *int64  `json:"profile_seq"`
-	SnapshotSeq *int64  `json:"snapshot_seq"`
-	PlanSeq     *int64  `json:"plan_seq"`
-	AssemblySeq *int64  `json:"assembly_seq" jsonschema:"the predecessor, or the assembly that a recovery resumes"`
-	SeenSeqs    []int64 `json:"seen_seqs" jsonschema:"the snapshots that the ledger had of the turn or under the id"`
+	ProfileSeq   *int64  `json:"profile_seq"`
+	SnapshotSeq  *int64  `json:"snapshot_seq"`
+	PlanSeq      *int64  `json:"plan_seq"`
+	AssemblySeq  *int64  `json:"assembly_seq" jsonschema:"the predecessor, or the assembly that a recovery resumes"`
+	SeenSeqs     []int64 `json:"seen_seqs" jsonschema:"the snapshots that the ledger had of the turn or under the id"`
+	RevisionSeqs []int64 `json:"revision_seqs" jsonschema:"the recorded profiles among the candidates of the resolution"`
 }
 
 // Joined names the parts by seq.
 func (p *ContextParts) Joined() ContextJoined {
-	j := ContextJoined{SeenSeqs: []int64{}}
+	j := ContextJoined{SeenSeqs: []int64{}, RevisionSeqs: []int64{}}
 	for _, x := range [...]struct {
 		seq  **int64
 		part *ContextPart
@@ -59,6 +65,9 @@ func (p *ContextParts) Joined() ContextJoined {
 	}
 	for _, s := range p.Seen {
 		j.SeenSeqs = append(j.SeenSeqs, s.Seq)
+	}
+	for _, r := range p.Revisions {
+		j.RevisionSeqs = append(j.RevisionSeqs, r.Seq)
 	}
 	return j
 }
@@ -78,7 +87,17 @@ func part[T any](id, at, what string, p *ContextPart, parse func([]byte) (*T, er
 
 // anchors are what a verification takes from the other entries (evidence X).
 func (p *ContextParts) anchors() (assembly.Anchors, error) {
-	a := assembly.Anchors{Snapshots: []assembly.SnapshotAnchor{}}
+	a := assembly.Anchors{Snapshots: []assembly.SnapshotAnchor{}, Revisions: []assembly.RevisionAnchor{}}
+	for _, recorded := range p.Revisions {
+		if recorded.Artifact == nil {
+			continue // erased: it says nothing any more
+		}
+		r, err := assembly.ParseProfile(recorded.Artifact)
+		if err != nil {
+			return a, err
+		}
+		a.Revisions = append(a.Revisions, assembly.RevisionAnchor{RevisionID: r.RevisionID(), ContentDigest: r.Digest()})
+	}
 	for _, seen := range p.Seen {
 		if seen.Artifact == nil {
 			continue // erased: it says nothing any more

@@ -23,7 +23,7 @@ func (s *Store) ContextParts(ctx context.Context, tenant string, n kinds.Context
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	joined := kinds.ContextJoined{SeenSeqs: []int64{}}
+	joined := kinds.ContextJoined{SeenSeqs: []int64{}, RevisionSeqs: []int64{}}
 	var seq int64
 	var id, revision string
 	_, err = pgx.ForEachRow(rows, []any{&seq, &id, &revision}, func() error {
@@ -40,6 +40,9 @@ func (s *Store) ContextParts(ctx context.Context, tenant string, n kinds.Context
 	if err != nil {
 		return nil, unavailable(err)
 	}
+	if joined.RevisionSeqs, err = s.profileSeqs(ctx, tenant, n.Revisions); err != nil {
+		return nil, err
+	}
 	for _, part := range [...]struct {
 		kind *kinds.Kind
 		id   string
@@ -50,6 +53,20 @@ func (s *Store) ContextParts(ctx context.Context, tenant string, n kinds.Context
 		}
 	}
 	return s.ContextPartsAt(ctx, tenant, joined)
+}
+
+// profileSeqs finds the recorded profiles among some revisions.
+func (s *Store) profileSeqs(ctx context.Context, tenant string, revisions []string) ([]int64, error) {
+	if len(revisions) == 0 {
+		return []int64{}, nil
+	}
+	rows, err := s.pool.Query(ctx, `
+		SELECT seq FROM ledger.context_profiles WHERE tenant = $1 AND profile_revision_id = ANY($2) ORDER BY seq LIMIT $3`, tenant, revisions, kinds.MaxRevisions)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	seqs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	return seqs, unavailable(err)
 }
 
 // seqOfKey finds the entry that holds a key; nil when none does.
@@ -72,7 +89,7 @@ func (s *Store) seqOfKey(ctx context.Context, tenant string, kind *kinds.Kind, k
 
 // ContextPartsAt reads just the entries that a recorded verdict names.
 func (s *Store) ContextPartsAt(ctx context.Context, tenant string, j kinds.ContextJoined) (*kinds.ContextParts, error) {
-	seqs := slices.Clone(j.SeenSeqs)
+	seqs := slices.Concat(j.SeenSeqs, j.RevisionSeqs)
 	for _, seq := range []*int64{j.ProfileSeq, j.SnapshotSeq, j.PlanSeq, j.AssemblySeq} {
 		if seq != nil {
 			seqs = append(seqs, *seq)
@@ -85,11 +102,7 @@ func (s *Store) ContextPartsAt(ctx context.Context, tenant string, j kinds.Conte
 	parts := &kinds.ContextParts{
 		Profile: found.at(j.ProfileSeq), Snapshot: found.at(j.SnapshotSeq), Plan: found.at(j.PlanSeq), Assembly: found.at(j.AssemblySeq),
 	}
-	for _, seq := range j.SeenSeqs {
-		if p := found.at(&seq); p != nil {
-			parts.Seen = append(parts.Seen, *p)
-		}
-	}
+	parts.Seen, parts.Revisions = found.all(j.SeenSeqs), found.all(j.RevisionSeqs)
 	return parts, nil
 }
 
@@ -100,6 +113,15 @@ func (f foundParts) at(seq *int64) *kinds.ContextPart {
 		return nil
 	}
 	return f[*seq]
+}
+
+func (f foundParts) all(seqs []int64) (list []kinds.ContextPart) {
+	for _, seq := range seqs {
+		if p := f[seq]; p != nil {
+			list = append(list, *p)
+		}
+	}
+	return list
 }
 
 func (s *Store) contextEntries(ctx context.Context, tenant string, seqs []int64) (foundParts, error) {

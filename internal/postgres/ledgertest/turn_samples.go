@@ -43,6 +43,6 @@ func (t *Turn) parts(tb testing.TB) *kinds.ContextParts {
 		return &kinds.ContextPart{RecordedAt: time.Now(), Artifact: JSON(tb, v)}
 	}
 	p := &kinds.ContextParts{Profile: part(t.Profile), Snapshot: part(t.Snapshot), Plan: part(t.Plans[0]), Assembly: part(t.Assemblies[2])}
-	p.Seen = []kinds.ContextPart{*p.Snapshot}
+	p.Seen, p.Revisions = []kinds.ContextPart{*p.Snapshot}, []kinds.ContextPart{*p.Profile}
 	return p
 }
