@@ -165,7 +165,7 @@ func (c *bootstrapCmd) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		conn.LogKeys = []string{keys.VerifierKey}
+		conn.LogKeys = keys.VerifierKeys()
 	}
 	if err := writeConnection(c.DataDir, conn); err != nil {
 		return err

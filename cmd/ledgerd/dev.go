@@ -138,7 +138,7 @@ func (c *devCmd) prepare(ctx context.Context, dir string, pg *devstack.Postgres)
 		return conn, postgres.Keys{}, err
 	}
 	keys, err := keptKey(filepath.Join(dir, signingName), c.Origin)
-	conn.LogKeys = []string{keys.VerifierKey}
+	conn.LogKeys = keys.VerifierKeys()
 	return conn, keys, err
 }
 

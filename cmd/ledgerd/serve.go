@@ -39,7 +39,7 @@ type serveCmd struct {
 	PrivateListen  string `default:"" env:"LEDGERD_PRIVATE_LISTEN" placeholder:"ADDR" help:"Address of the private listener for metrics and profiles; none when empty. It asks for no token."`
 	DatabaseURL    string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role (ledger_svc). An owner or superuser is refused."`
 	SigningKey     string `env:"LEDGERD_SIGNING_KEY" placeholder:"KEY" help:"The log's signing key, as made by 'ledgerd key new'. Prefer the file."`
-	SigningKeyFile string `env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File that holds the log's signing key."`
+	SigningKeyFile string `env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File that holds the log's signing key. To change the key put the new one, of the same name, on the first line and keep the old one below until everybody knows the new one."`
 	ClickhouseURL  string `env:"LEDGERD_CLICKHOUSE_URL" placeholder:"URL" help:"ClickHouse to ship usage to: clickhouse://, http:// or https://. Prepared by 'ledgerd migrate'; none when empty."`
 	CheckpointFile string `required:"" env:"LEDGERD_CHECKPOINT_FILE" placeholder:"FILE" type:"path" help:"File outside the database that keeps the newest signed checkpoint, so that a database restored from an older backup is noticed. Give each process its own, on a disk that is not restored with the database."`
 }
@@ -80,17 +80,40 @@ func readKeys(text, file string) (postgres.Keys, error) {
 	return parseKeys(strings.TrimSpace(text))
 }
 
-// parseKeys derives the verifier from the signer, so that the two can't differ.
-func parseKeys(signerKey string) (keys postgres.Keys, err error) {
-	malformed := errors.New("the signing key is malformed (its text is not shown); `ledgerd key new` makes one")
-	if keys.Signer, err = note.NewSigner(signerKey); err != nil {
-		return postgres.Keys{}, malformed
+// parseKeys reads signing keys, one a line and all of one name: the first is the log's own, the others sign beside it while
+// the log changes its key.
+func parseKeys(text string) (postgres.Keys, error) {
+	var all []postgres.Keys
+	for line := range strings.Lines(text) {
+		k, err := parseKey(strings.TrimSpace(line))
+		if err != nil {
+			return postgres.Keys{}, err
+		}
+		if len(all) > 0 && k.Signer.Name() != all[0].Signer.Name() {
+			return postgres.Keys{}, errors.New("the signing keys have different names: one log has one name, and a new key of it is made with `ledgerd key new --origin NAME`")
+		}
+		all = append(all, k)
 	}
-	if keys.VerifierKey, err = ledger.VerifierKey(signerKey); err != nil {
-		return postgres.Keys{}, malformed
+	if len(all) == 0 {
+		return postgres.Keys{}, errMalformedKey
 	}
-	if keys.Verifier, err = note.NewVerifier(keys.VerifierKey); err != nil {
-		return postgres.Keys{}, malformed
-	}
+	keys := all[0]
+	keys.Others = all[1:]
 	return keys, nil
+}
+
+var errMalformedKey = errors.New("the signing key is malformed (its text is not shown); `ledgerd key new` makes one")
+
+// parseKey derives the verifier from the signer, so that the two can't differ.
+func parseKey(signerKey string) (k postgres.Keys, err error) {
+	if k.Signer, err = note.NewSigner(signerKey); err != nil {
+		return k, errMalformedKey
+	}
+	if k.VerifierKey, err = ledger.VerifierKey(signerKey); err != nil {
+		return k, errMalformedKey
+	}
+	if k.Verifier, err = note.NewVerifier(k.VerifierKey); err != nil {
+		return k, errMalformedKey
+	}
+	return k, nil
 }

@@ -3,16 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres/ledgertest"
+	"ledgerd/ledger"
 )
 
 // command runs one command line in this process and returns its exit status and what it said.
@@ -209,6 +212,55 @@ func TestKeyNewAndShow(t *testing.T) {
 	}
 	if code, _, _ := command(t.Context(), "key", "new", "--origin", "has space", "--out", path+"2"); code == 0 {
 		t.Error("an origin with a space is accepted")
+	}
+}
+
+// The log changes its key: old alone, both, new alone; each checkpoint is good for who knows a key that signed it.
+func TestKeyRotation(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.NewCluster(t)
+	s := newRealService(t, cluster.AdminURL("postgres"))
+	old := s.LogKeys[0]
+	name, _, _ := strings.Cut(old, "+")
+	fresh := filepath.Join(t.TempDir(), "new.key")
+	_, made, _ := command(t.Context(), "key", "new", "--origin", name, "--out", fresh)
+	newKey := strings.TrimSpace(made)
+	i := &instance{connectionFile: s.connectionFile}
+	for step, c := range []struct {
+		keys         []string // files, in order
+		goodFor, not []string
+	}{
+		{[]string{s.key}, []string{old}, []string{newKey}},
+		{[]string{fresh, s.key}, []string{old, newKey}, nil},
+		{[]string{fresh}, []string{newKey}, []string{old}},
+	} {
+		joined := filepath.Join(t.TempDir(), "keys")
+		var text []byte
+		for _, file := range c.keys {
+			text = append(text, mustRead(t, file)...)
+		}
+		if err := os.WriteFile(joined, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		running := *s
+		running.key = joined
+		running.start(t)
+		status, _, err := i.do(t.Context(), "POST", "/v1/consent-receipts", kinds.Host, consentFor(fmt.Sprint("provider-", step)))
+		_, checkpoint, _ := i.do(t.Context(), "GET", "/log/checkpoint", kinds.Operator, "")
+		running.stop(t)
+		if err != nil || status != 201 {
+			t.Fatalf("step %d: recording: %d %v", step, status, err)
+		}
+		for _, vkey := range append(c.goodFor, c.not...) {
+			verifiers, err := ledger.ParseVerifierKeys(name, vkey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = ledger.OpenCheckpoint(checkpoint, name, verifiers...)
+			if good := slices.Contains(c.goodFor, vkey); good != (err == nil) {
+				t.Errorf("step %d: %s: %v", step, vkey, err)
+			}
+		}
 	}
 }
 

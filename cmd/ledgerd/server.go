@@ -96,7 +96,7 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	s.appender = postgres.StartAppender(appending)
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := api.New(api.Options{
-		Store: s.store, Appender: s.appender, VerifierKeys: []string{o.Keys.VerifierKey}, Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
+		Store: s.store, Appender: s.appender, VerifierKeys: o.Keys.VerifierKeys(), Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
 		Usage: s.projection(),
 	})
 	if err != nil {

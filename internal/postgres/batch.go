@@ -161,7 +161,7 @@ func (a *Appender) seal(head ledger.Head, plan *plan) (sealed, error) {
 		p.result = recorded(p, entry)
 	}
 	next.head.RecordedAt, next.head.Root = at, next.frontier.Root()
-	msg, err := ledger.Checkpoint{Origin: head.Origin, Size: next.head.Size, Root: next.head.Root}.Sign(a.keys.Signer)
+	msg, err := ledger.Checkpoint{Origin: head.Origin, Size: next.head.Size, Root: next.head.Root}.Sign(a.keys.signers()...)
 	if err != nil {
 		return sealed{}, err
 	}

@@ -24,7 +24,7 @@ func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
 			return err
 		}
 	}
-	if err := a.store.continues(ctx, head, a.keys.Verifier, a.promised); err != nil {
+	if err := a.store.continues(ctx, head, a.keys.verifiers(), a.promised); err != nil {
 		return err
 	}
 	f, err := loadFrontier(ctx, a.conn, head)
@@ -59,8 +59,8 @@ var ErrOlder = fmt.Errorf("%w: the database is older than a checkpoint that was 
 
 // continues proves that the log at head is the one that a promise was made about, grown or unchanged, and that head's own
 // checkpoint is signed over just what head says. A zero promise promises nothing.
-func (s *Store) continues(ctx context.Context, head ledger.Head, v note.Verifier, promised ledger.Checkpoint) error {
-	if err := verifyHead(head, v); err != nil {
+func (s *Store) continues(ctx context.Context, head ledger.Head, verifiers []note.Verifier, promised ledger.Checkpoint) error {
+	if err := verifyHead(head, verifiers); err != nil {
 		return err
 	}
 	switch {
@@ -96,7 +96,7 @@ func (s *Store) OpenLog(ctx context.Context, keys Keys, kept []byte, now Clock) 
 	}
 	known := ledger.Checkpoint{}
 	if kept != nil {
-		signed, err := ledger.OpenCheckpoint(kept, head.Origin, keys.Verifier)
+		signed, err := ledger.OpenCheckpoint(kept, head.Origin, keys.verifiers()...)
 		if err != nil {
 			return ledger.Checkpoint{}, errors.Join(fmt.Errorf("%w: the checkpoint that was kept outside can't be believed", kinds.ErrReadOnly), err)
 		}
@@ -105,5 +105,5 @@ func (s *Store) OpenLog(ctx context.Context, keys Keys, kept []byte, now Clock) 
 	if head.Incarnation > 0 && head.Size == 0 {
 		return known, fmt.Errorf("%w: incarnation %d was not opened completely; run `ledgerd incarnation open` again", kinds.ErrReadOnly, head.Incarnation)
 	}
-	return known, s.continues(ctx, head, keys.Verifier, known)
+	return known, s.continues(ctx, head, keys.verifiers(), known)
 }

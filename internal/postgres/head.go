@@ -36,11 +36,40 @@ func (s *Store) Head(ctx context.Context) (ledger.Head, error) {
 	return h, unavailable(err)
 }
 
-// Keys is what signs and verifies a log's checkpoints.
+// Keys is what signs and verifies a log's checkpoints. While the log changes its key, Others has the keys that it is changed
+// from, or to: all sign, so that who knows either one can verify, and any one is enough to verify by.
 type Keys struct {
 	Signer      note.Signer
 	Verifier    note.Verifier
 	VerifierKey string // of Verifier, for others: a C2SP signed-note verifier key
+	Others      []Keys // of the same name
+}
+
+// signers are all that sign a checkpoint.
+func (k Keys) signers() []note.Signer {
+	list := []note.Signer{k.Signer}
+	for _, o := range k.Others {
+		list = append(list, o.Signer)
+	}
+	return list
+}
+
+// verifiers are all that a checkpoint may be verified by.
+func (k Keys) verifiers() []note.Verifier {
+	list := []note.Verifier{k.Verifier}
+	for _, o := range k.Others {
+		list = append(list, o.Verifier)
+	}
+	return list
+}
+
+// VerifierKeys are those of all keys, the first one's first.
+func (k Keys) VerifierKeys() []string {
+	list := []string{k.VerifierKey}
+	for _, o := range k.Others {
+		list = append(list, o.VerifierKey)
+	}
+	return list
 }
 
 // ErrOrigin says that a key is of another log than the database holds.
@@ -50,7 +79,7 @@ var ErrOrigin = errors.New("the signing key's name is not the origin of the log 
 // is the key's own. now is the server's clock.
 func (s *Store) MakeLog(ctx context.Context, keys Keys, now time.Time) (ledger.Head, error) {
 	empty := ledger.Checkpoint{Origin: keys.Signer.Name(), Root: ledger.Frontier{}.Root()}
-	signed, err := empty.Sign(keys.Signer)
+	signed, err := empty.Sign(keys.signers()...)
 	if err != nil {
 		return ledger.Head{}, err
 	}
@@ -68,12 +97,12 @@ func (s *Store) MakeLog(ctx context.Context, keys Keys, now time.Time) (ledger.H
 	if head.Origin != keys.Signer.Name() {
 		return ledger.Head{}, fmt.Errorf("%w (the log is %q)", ErrOrigin, head.Origin)
 	}
-	return head, verifyHead(head, keys.Verifier)
+	return head, verifyHead(head, keys.verifiers())
 }
 
 // verifyHead checks the head's own checkpoint: signed by the log's key, over just this size and root.
-func verifyHead(h ledger.Head, v note.Verifier) error {
-	signed, err := ledger.OpenCheckpoint([]byte(h.Checkpoint), h.Origin, v)
+func verifyHead(h ledger.Head, verifiers []note.Verifier) error {
+	signed, err := ledger.OpenCheckpoint([]byte(h.Checkpoint), h.Origin, verifiers...)
 	if err != nil {
 		return fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
 	}

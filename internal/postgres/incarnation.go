@@ -70,7 +70,7 @@ func (s *Store) OpenIncarnation(ctx context.Context, o OpenIncarnationOptions) (
 	if err != nil {
 		return ledger.Head{}, err
 	}
-	if err := verifyHead(head, keys.Verifier); err != nil {
+	if err := verifyHead(head, keys.verifiers()); err != nil {
 		return ledger.Head{}, fmt.Errorf("the incarnation was begun with another key: %w", err)
 	}
 	if head.Size > 0 {
@@ -122,7 +122,7 @@ func (s *Store) unusable(ctx context.Context, old ledger.Head, o OpenIncarnation
 	if err != nil || o.Force {
 		return err
 	}
-	err = s.continues(ctx, old, o.Old, kept.Checkpoint())
+	err = s.continues(ctx, old, []note.Verifier{o.Old}, kept.Checkpoint())
 	if err == nil {
 		_, err = loadFrontier(ctx, s.pool, old)
 	}
@@ -161,7 +161,7 @@ func (s *Store) lastKnown(ctx context.Context, old ledger.Head, o OpenIncarnatio
 	if err != nil {
 		return kept, err
 	}
-	err = s.continues(ctx, old, o.Old, kept.Checkpoint())
+	err = s.continues(ctx, old, []note.Verifier{o.Old}, kept.Checkpoint())
 	if errors.Is(err, kinds.ErrReadOnly) {
 		return kept, nil
 	}
