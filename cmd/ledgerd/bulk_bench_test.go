@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -55,20 +56,27 @@ func benchBulk(b *testing.B, frames, lines int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// bulkReports are lines for POST /v1/entries, each the same usage report under a request id of its own.
+// bulkReports are lines for POST /v1/entries, usage reports that differ as real ones do: each has a request id and frames of
+// its own. Digests are random to a compressor, which decides much of what a COPY costs.
 func bulkReports(round string, frames, lines int) []byte {
 	wrapped := benchReport("%%", frames)
 	before, report, _ := strings.Cut(wrapped, `,"report":`)
 	line := `{"kind":"usage-report","context":` + before + `},"artifact":` + strings.TrimSuffix(report, "}") + "}\n"
-	head, tail, _ := strings.Cut(line, "%%")
+	for i := range frames {
+		line = strings.Replace(line, fmt.Sprintf("sha256:%064x", i), "sha256:%%", 1)
+	}
+	parts := strings.Split(line, "%%") // the request id, then each frame's digest
 	var b bytes.Buffer
-	b.Grow(lines * (len(line) + 16))
+	b.Grow(lines * (len(line) + 64*frames + 16))
 	for i := range lines {
-		b.WriteString(head)
-		b.WriteString(round)
-		b.WriteByte('-')
-		b.WriteString(strconv.Itoa(i))
-		b.WriteString(tail)
+		id := round + "-" + strconv.Itoa(i)
+		b.WriteString(parts[0] + id)
+		for k, rest := range parts[1:] {
+			if k > 0 {
+				fmt.Fprintf(&b, "%x", sha256.Sum256([]byte(id+"/"+strconv.Itoa(k))))
+			}
+			b.WriteString(rest)
+		}
 	}
 	return b.Bytes()
 }
