@@ -251,6 +251,9 @@ func TestEgressCountsWhatWasErased(t *testing.T) {
 func TestEgressExchanges(t *testing.T) {
 	t.Parallel()
 	x := newScenario(t)
+	if _, err := x.s.Appender.Append(t.Context(), ledgertest.Host, ledgertest.SamplePolicy(t)); err != nil { // which the bundle was judged under
+		t.Fatal(err)
+	}
 	bundle, err := x.s.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Sample(t, &kinds.ReceiptBundle, 1)) // of request req-1
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,76 @@ func TestQuestionsScanNoTable(t *testing.T) {
 	}
 	if got := plan(sql.Usage, ledgertest.Tenant, from, month, size, "", "customer-7", "", "", nobody, limit); !strings.Contains(got, "usage_lines_by_customer") {
 		t.Errorf("a customer's month is not found by its index:\n%s", got)
+	}
+}
+
+// However many verdicts came before a period, its findings can be asked for, and what was called stale before it counts. A
+// kind that needs no usage or no verdicts reads none.
+func TestFindingsAfterManyVerdicts(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	v := ledgertest.Volume{Reports: 100, Rows: 2, Providers: 4, Customers: 5, Consents: 10, From: from, Over: 30 * 24 * time.Hour}
+	l.FillVolume(t, v)
+	conn := connect(t, l.AdminURL)
+	for _, sql := range []string{
+		`INSERT INTO ledger.frame_verdicts (seq, tenant, line, provider_id, verified_at, frame_id, content_digest, result)
+		 SELECT 1, $1, n, 'provider-' || n % 4, $2::timestamptz - interval '1 day' - n * interval '1 second', 'page/' || n % 1000, 'sha256:' || md5((n % 1000)::text), 'valid'
+		 FROM generate_series(1, 60000) n`,
+		`INSERT INTO ledger.frame_verdicts (seq, tenant, line, provider_id, verified_at, frame_id, content_digest, result)
+		 SELECT DISTINCT ON (provider_id) 2, $1, row_number() OVER () + 70000, provider_id, $2::timestamptz - interval '1 hour', frame_ids[1], frame_digests[1], 'stale'
+		 FROM ledger.usage_lines ORDER BY provider_id, as_of`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql, ledgertest.Tenant, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kind := range append([]audit.FindingKind{""}, audit.FindingKinds[:]...) {
+		q := audit.FindingQuery{Kind: kind, From: from, To: from.Add(v.Over), Size: 1 << 40}
+		e, err := l.Store.Findings(t.Context(), ledgertest.Tenant, q)
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		if q.WantsUsage() != (len(e.Usage) > 0) || !q.Wants(audit.FindingUnconsented) && e.Consents.Count() > 0 {
+			t.Errorf("%s reads %d lines and %d consents", kind, len(e.Usage), e.Consents.Count())
+		}
+		if stale := q.Wants(audit.FindingStaleReuse); stale != (len(e.Verdicts) > 0) || len(e.Verdicts) > 2*v.Lines()*3 {
+			t.Errorf("%s reads %d verdicts", kind, len(e.Verdicts))
+		}
+		found, err := audit.Findings(t.Context(), e, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kind == audit.FindingStaleReuse && len(found) != v.Providers {
+			t.Errorf("%d frames were served again after they were called stale, want %d: %+v", len(found), v.Providers, found)
+		}
+	}
+}
+
+// A question about who agreed is held to its own lines, however many others the period has.
+func TestEgressOfOneGrantorReadsItsProviders(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	v := ledgertest.Volume{Reports: 26_000, Rows: 2, Providers: 200, Customers: 5, Consents: 200, From: from, Over: 30 * 24 * time.Hour}
+	l.FillVolume(t, v)
+	q := audit.EgressQuery{From: from, To: from.Add(v.Over), Size: 1 << 40}
+	if _, err := l.Store.Egress(t.Context(), ledgertest.Tenant, q); !errors.Is(err, kinds.ErrTooMuch) {
+		t.Fatalf("everything: %v", err)
+	}
+	q.Grantor = "person-7"
+	e, err := l.Store.Egress(t.Context(), ledgertest.Tenant, q)
+	if err != nil || len(e.Usage) == 0 {
+		t.Fatalf("of one grantor: %d lines, %v", len(e.Usage), err)
+	}
+	answer := audit.Egress(e, q)
+	if answer.Totals.Reports != len(e.Usage) {
+		t.Errorf("%d lines were read for %d", len(e.Usage), answer.Totals.Reports)
+	}
+	q.GrantorKind = "policy"
+	if e, err = l.Store.Egress(t.Context(), ledgertest.Tenant, q); err != nil || len(e.Usage) != 0 {
+		t.Errorf("of a policy of that name: %d lines, %v", len(e.Usage), err)
 	}
 }
 
