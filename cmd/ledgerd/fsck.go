@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -17,9 +18,9 @@ import (
 // fsckCmd checks a log as a whole. Exit status: 0 clean, 1 faults found, 2 the check could not be completed.
 type fsckCmd struct {
 	DatabaseURL string   `env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role (ledger_svc)."`
-	LogKey      []string `env:"LEDGERD_LOG_KEY" sep:" " placeholder:"VKEY" help:"Verifier key of the log, as 'ledgerd key show' prints it. Repeat it if the log changed its key. Keep it elsewhere than with the database: it is what everything is held against."`
-	DataDir     string   `placeholder:"DIR" type:"existingdir" help:"Take URL and keys from the dev.json in this folder instead, and --since from the checkpoint that is kept there."`
-	Since       string   `placeholder:"FILE" type:"existingfile" help:"An older checkpoint of the log, kept elsewhere: /log/checkpoint as it was then, or the service's own LEDGERD_CHECKPOINT_FILE. Shows that the log was neither cut back nor rewritten since."`
+	LogKey      []string `env:"LEDGERD_LOG_KEY" sep:" " placeholder:"VKEY" help:"Verifier key of the log, as 'ledgerd key show' prints it. Repeat it for each key that the log had, and for each incarnation. Keep it elsewhere than with the database: it is what everything is held against."`
+	DataDir     string   `placeholder:"DIR" type:"existingdir" help:"Take the URL from the dev.json in this folder instead, its log_verifier_keys beside --log-key, and --since from the checkpoint that is kept there."`
+	Since       string   `placeholder:"FILE" type:"existingfile" help:"An older checkpoint of any incarnation's log, kept elsewhere: /log/checkpoint as it was then, or the service's own LEDGERD_CHECKPOINT_FILE. Shows that the log was neither cut back nor rewritten since."`
 	Paranoid    bool     `help:"Canonicalise each content with a second, independent encoder too."`
 	JSON        bool     `name:"json" help:"Print faults and result as JSON, one object a line."`
 }
@@ -61,11 +62,11 @@ func (c *fsckCmd) check(p *process) (fsckResult, error) {
 	}
 	out := newFsckOutput(p, c.JSON, time.Now)
 	o.Fault, o.Progress = out.fault, out.progress
-	head, err := store.Fsck(p.ctx, o)
+	heads, err := store.Fsck(p.ctx, o)
 	if err != nil {
 		return fsckResult{}, err
 	}
-	return out.finish(head, o.Since, c.Paranoid)
+	return out.finish(heads, o.Since, c.Paranoid)
 }
 
 // fromDataDir fills in what a data folder's file says.
@@ -75,7 +76,12 @@ func (c *fsckCmd) fromDataDir() error {
 		if err != nil {
 			return err
 		}
-		c.DatabaseURL, c.LogKey = conn.PostgresURL, conn.LogKeys
+		c.DatabaseURL = conn.PostgresURL
+		for _, key := range conn.LogKeys {
+			if !slices.Contains(c.LogKey, key) {
+				c.LogKey = append(c.LogKey, key)
+			}
+		}
 		if kept := filepath.Join(c.DataDir, keptName); c.Since == "" && exists(kept) {
 			c.Since = kept
 		}
@@ -91,26 +97,39 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// logVerifiers reads verifier keys, which must be of one log.
+// logVerifiers reads the verifier keys of all incarnations' logs, each of which may have several.
 func logVerifiers(keys []string) ([]note.Verifier, error) {
-	first, err := note.NewVerifier(keys[0])
-	if err != nil {
-		return nil, fmt.Errorf("reading the verifier key: %w", err)
+	byName := map[string][]string{}
+	for _, key := range keys {
+		v, err := note.NewVerifier(key)
+		if err != nil {
+			return nil, fmt.Errorf("reading the verifier key: %w", err)
+		}
+		byName[v.Name()] = append(byName[v.Name()], key)
 	}
-	verifiers, err := ledger.ParseVerifierKeys(first.Name(), keys...)
-	if err != nil {
-		return nil, fmt.Errorf("reading the verifier keys: %w", err)
+	var all []note.Verifier
+	for name, keys := range byName {
+		verifiers, err := ledger.ParseVerifierKeys(name, keys...)
+		if err != nil {
+			return nil, fmt.Errorf("reading the verifier keys: %w", err)
+		}
+		all = append(all, verifiers...)
 	}
-	return verifiers, nil
+	return all, nil
 }
 
-// readSince reads and verifies the user's own checkpoint.
+// readSince reads and verifies the user's own checkpoint, of whichever log a key was given of.
 func readSince(path string, verifiers []note.Verifier) (*ledger.Checkpoint, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading the older checkpoint: %w", err)
 	}
-	signed, err := ledger.OpenCheckpoint(raw, verifiers[0].Name(), verifiers...)
+	claimed, err := ledger.ReadCheckpoint(raw)
+	if err != nil {
+		return nil, fmt.Errorf("reading the older checkpoint: %w", err)
+	}
+	own := slices.DeleteFunc(slices.Clone(verifiers), func(v note.Verifier) bool { return v.Name() != claimed.Origin })
+	signed, err := ledger.OpenCheckpoint(raw, claimed.Origin, own...)
 	if err != nil {
 		return nil, fmt.Errorf("reading the older checkpoint: %w", err)
 	}
@@ -120,17 +139,26 @@ func readSince(path string, verifiers []note.Verifier) (*ledger.Checkpoint, erro
 
 // fsckResult is the closing line of a check.
 type fsckResult struct {
-	Type     string  `json:"type"` // "result"
-	Origin   string  `json:"origin"`
-	Size     int64   `json:"size"`      // of the tree, by the head
-	FirstSeq int64   `json:"first_seq"` // entries below are of an earlier incarnation, and were not looked at
-	RootHash string  `json:"root_hash"`
-	Entries  int64   `json:"entries"` // that were there and were checked
-	Faults   int64   `json:"faults"`
-	Unlisted int64   `json:"unlisted"`   // of the faults, those not printed
-	Since    *int64  `json:"since_size"` // size of the older checkpoint; null: freshness is not shown
-	Paranoid bool    `json:"paranoid"`
-	Seconds  float64 `json:"seconds"`
+	Type     string    `json:"type"` // "result"
+	Origin   string    `json:"origin"`
+	Size     int64     `json:"size"`      // of the tree, by the head
+	FirstSeq int64     `json:"first_seq"` // entries below are of an earlier incarnation's log
+	RootHash string    `json:"root_hash"`
+	Earlier  []fsckLog `json:"earlier"` // the logs before, which were checked too
+	Entries  int64     `json:"entries"` // of all logs, that were there and were checked
+	Faults   int64     `json:"faults"`
+	Unlisted int64     `json:"unlisted"`   // of the faults, those not printed
+	Since    *int64    `json:"since_size"` // size of the older checkpoint; null: freshness is not shown
+	Paranoid bool      `json:"paranoid"`
+	Seconds  float64   `json:"seconds"`
+}
+
+// fsckLog is the log of an earlier incarnation.
+type fsckLog struct {
+	Origin   string `json:"origin"`
+	Size     int64  `json:"size"`
+	FirstSeq int64  `json:"first_seq"`
+	RootHash string `json:"root_hash"`
 }
 
 // fsckFault is a fault as it is printed.

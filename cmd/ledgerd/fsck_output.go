@@ -74,19 +74,20 @@ func (o *fsckOutput) progress(done, size int64) {
 func rate(n int64, in time.Duration) float64 { return float64(n) / max(in.Seconds(), 1e-6) }
 
 // finish prints the result, and what it does not show.
-func (o *fsckOutput) finish(head ledger.Head, since *ledger.Checkpoint, paranoid bool) (fsckResult, error) {
+func (o *fsckOutput) finish(heads []ledger.Head, since *ledger.Checkpoint, paranoid bool) (fsckResult, error) {
+	head, earlier := heads[len(heads)-1], earlierLogs(heads)
 	took := o.now().Sub(o.started)
 	r := fsckResult{
 		Type: "result", Origin: head.Origin, Size: head.Size, FirstSeq: head.Base, RootHash: base64.StdEncoding.EncodeToString(head.Root[:]),
-		Entries: o.entries, Faults: o.faults, Unlisted: max(o.faults-fsckListed, 0), Paranoid: paranoid, Seconds: took.Seconds(),
+		Earlier: earlier, Entries: o.entries, Faults: o.faults, Unlisted: max(o.faults-fsckListed, 0), Paranoid: paranoid, Seconds: took.Seconds(),
 	}
 	freshness := "freshness is not shown: a log that was cut back to an older state of its own looks the same; give a checkpoint that was kept elsewhere with --since"
 	if since != nil {
 		r.Since = &since.Size
 		freshness = fmt.Sprintf("held against the given checkpoint of size %d; nothing newer is known", since.Size)
 	}
-	if head.Base > 0 {
-		freshness += fmt.Sprintf("\nentries below %d are of an earlier incarnation of the log and were not looked at", head.Base)
+	for _, l := range earlier {
+		freshness += fmt.Sprintf("\nchecked with it: the earlier log %s, size %d, from entry %d on, root %s", l.Origin, l.Size, l.FirstSeq, l.RootHash)
 	}
 	verdict := "clean"
 	switch {
@@ -100,4 +101,13 @@ func (o *fsckOutput) finish(head ledger.Head, since *ledger.Checkpoint, paranoid
 	o.print(r, "%s: %s, size %d, root %s\n%d entries checked in %.1f s (%.0f/s)\n%s\n", verdict, r.Origin, r.Size, r.RootHash,
 		r.Entries, r.Seconds, rate(r.Entries, took), freshness)
 	return r, o.err
+}
+
+// earlierLogs describes all logs but the newest.
+func earlierLogs(heads []ledger.Head) []fsckLog {
+	list := []fsckLog{}
+	for _, h := range heads[:len(heads)-1] {
+		list = append(list, fsckLog{Origin: h.Origin, Size: h.Size, FirstSeq: h.Base, RootHash: base64.StdEncoding.EncodeToString(h.Root[:])})
+	}
+	return list
 }

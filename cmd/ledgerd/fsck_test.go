@@ -120,6 +120,59 @@ func TestFsckFromDataDir(t *testing.T) {
 	}
 }
 
+// After a drill both logs are checked, each with its own key: a missing one is said, and what was changed in the old log is
+// found.
+func TestFsckAfterADrill(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	appendSamples(t, l)
+	head, err := l.Store.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	s := &realService{connectionFile: connectionFile{PostgresURL: l.ServiceURL}, key: filepath.Join(dir, "key"), checkpoint: filepath.Join(dir, keptName)}
+	for path, text := range map[string]string{s.key: l.SignerKey, s.checkpoint: head.Checkpoint} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, _, stderr := command(t.Context(), s.openIncarnation("--force")...); code != 0 {
+		t.Fatal(stderr)
+	}
+	keys, err := readKeys("", s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := command(t.Context(), fsckArgs(t, l)...); code != 2 || stdout != "" || !strings.Contains(stderr, keys.Signer.Name()) {
+		t.Errorf("without the new log's key: exit %d, %q, %q", code, stdout, stderr)
+	}
+	for name, since := range map[string]string{"the new log": s.checkpoint, "the old log": s.checkpoint + ".0"} {
+		code, stdout, stderr := command(t.Context(), fsckArgs(t, l, "--log-key", keys.VerifierKey, "--since", since)...)
+		if code != 0 || !strings.Contains(stdout, "the earlier log "+head.Origin) || !strings.Contains(stdout, "held against") {
+			t.Errorf("since a checkpoint of %s: exit %d, %q, %q", name, code, stdout, stderr)
+		}
+	}
+	if err := writeConnection(dir, connectionFile{PostgresURL: l.ServiceURL, LogKeys: fsckArgs(t, l)[4:]}); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := command(t.Context(), "fsck", "--data-dir", dir, "--log-key", keys.VerifierKey); code != 0 {
+		t.Errorf("with a data folder: exit %d, %q, %q", code, stdout, stderr)
+	}
+	admin, err := pgx.Connect(t.Context(), l.AdminURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(t.Context())
+	if _, err := admin.Exec(t.Context(), `ALTER TABLE ledger.contents DISABLE TRIGGER USER; UPDATE ledger.contents SET content = set_byte(content, 9, get_byte(content, 9) # 1) WHERE seq = 1`); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, _ := command(t.Context(), fsckArgs(t, l, "--log-key", keys.VerifierKey)...)
+	if code != 1 || !strings.HasPrefix(stdout, "entry 1: content: ") {
+		t.Errorf("a byte of the old log was flipped: exit %d, %q", code, stdout)
+	}
+}
+
 func TestFsckCouldNotRun(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.New(t)
@@ -161,12 +214,12 @@ func TestFsckOutput(t *testing.T) {
 	for range fsckListed + 5 {
 		o.fault(audit.Fault{Seq: audit.NoSeq, Code: audit.FaultRoot, Detail: "x"})
 	}
-	r, err := o.finish(ledger.Head{Origin: "o", Size: 400, Base: 7}, nil, false)
+	r, err := o.finish([]ledger.Head{{Origin: "before", Size: 7}, {Origin: "o", Size: 400, Base: 7}}, nil, false)
 	if err != nil || r.Faults != fsckListed+5 || r.Unlisted != 5 || r.Entries != 200 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	text := out.String()
-	if strings.Count(text, "the log: root: x\n") != fsckListed || !strings.Contains(text, "1005 faults, of which 1000 are listed") || !strings.Contains(text, "entries below 7") {
+	if strings.Count(text, "the log: root: x\n") != fsckListed || !strings.Contains(text, "1005 faults, of which 1000 are listed") || !strings.Contains(text, "the earlier log before, size 7, from entry 0 on") {
 		t.Errorf("printed %d bytes, ending %q", len(text), text[len(text)-300:])
 	}
 }

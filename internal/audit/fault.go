@@ -24,7 +24,9 @@ const (
 	FaultCheckpoint FaultCode = "checkpoint" // a kept checkpoint is not the log's own, or not of this tree
 	FaultVerdict    FaultCode = "verdict"    // a recorded verdict is not what the verifier says
 	FaultErased     FaultCode = "erased"     // what is erased is not what the erasures say
-	FaultSince      FaultCode = "since"      // the log is not a continuation of the checkpoint that the user gave
+	// FaultIncarnation: a later log does not follow the one before as its first entry says.
+	FaultIncarnation FaultCode = "incarnation"
+	FaultSince       FaultCode = "since" // the log is not a continuation of the checkpoint that the user gave
 )
 
 // NoSeq stands where a fault concerns no single entry.

@@ -20,12 +20,15 @@ type LogCheck struct {
 	// Checkpoints are the kept checkpoints of the incarnation, by size.
 	Checkpoints *Ahead[StoredCheckpoint]
 	Since       *ledger.Checkpoint // the user's own, verified; nil for none
+	Previous    *ledger.Checkpoint // that the next incarnation's log commits to; nil for none
+	After       time.Time          // of the newest entry of the log before; none of this one is earlier
 	Report      func(Fault)
 
 	frontier ledger.Frontier
 	next     int64 // the seq expected next
 	last     time.Time
 	broken   bool // an entry is missing: the tree can't be followed any further
+	had      bool // the tree of Previous
 }
 
 // Ahead gives the items of a sequence one by one, with a look at the next.
@@ -48,7 +51,7 @@ func (a *Ahead[T]) drop() { a.have = false }
 
 // Begin checks what can be said before the first entry.
 func (l *LogCheck) Begin() {
-	l.next = l.Head.Base
+	l.next, l.last = l.Head.Base, l.After
 	signed, err := ledger.OpenCheckpoint([]byte(l.Head.Checkpoint), l.Head.Origin, l.Verifiers...)
 	switch c := signed.Checkpoint(); {
 	case err != nil:
@@ -121,6 +124,9 @@ func (l *LogCheck) Finish() {
 		l.Checkpoints.drop()
 	}
 }
+
+// HadPrevious says, after Finish, that the tree of Previous is one of the log's own.
+func (l *LogCheck) HadPrevious() bool { return l.had }
 
 func (l *LogCheck) fault(seq int64, code FaultCode, detail string) {
 	l.Report(Fault{Seq: seq, Code: code, Detail: detail})

@@ -74,6 +74,9 @@ func (l *LogCheck) compareRoots() {
 		l.compareCheckpoint(c)
 		l.Checkpoints.drop()
 	}
+	if p := l.Previous; p != nil && p.Size == size && p.Root == l.frontier.Root() {
+		l.had = true
+	}
 	if s := l.Since; s != nil && s.Size == size && s.Root != l.frontier.Root() {
 		l.fault(NoSeq, FaultSince, fmt.Sprintf("history was rewritten: the first %d entries are not those of the given checkpoint", size))
 	}

@@ -59,6 +59,20 @@ func NewIncarnation(n int, reason string, previous ledger.SignedCheckpoint, rest
 	return Incarnation.Accept(Submission{Artifact: raw}, Env{})
 }
 
+// ReadIncarnation reads what a recorded content says of the log before.
+func ReadIncarnation(content []byte) (IncarnationArtifact, error) {
+	c, err := ledger.ParseContent(content)
+	if err != nil {
+		return IncarnationArtifact{}, err
+	}
+	if _, err := incarnationKey(recorded(c)); err != nil {
+		return IncarnationArtifact{}, err
+	}
+	var a IncarnationArtifact
+	err = json.Unmarshal(c.Artifact, &a)
+	return a, err
+}
+
 func hash64(h tlog.Hash) string { return base64.StdEncoding.EncodeToString(h[:]) }
 
 func checkIncarnation(s Submission, _ Env) (*Accepted, error) {

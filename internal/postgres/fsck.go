@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 
@@ -18,50 +17,50 @@ import (
 // FsckOptions say what a full check knows from outside, and whom it tells what it finds. The functions are called by one
 // goroutine, in order of seq; both are required.
 type FsckOptions struct {
-	Verifiers []note.Verifier    // of the log's keys
-	Since     *ledger.Checkpoint // verified earlier; nil for none
+	Verifiers []note.Verifier    // of the keys of all incarnations' logs; their names are the origins
+	Since     *ledger.Checkpoint // of any of the logs, verified earlier; nil for none
 	Paranoid  bool               // canonicalise contents with the second encoder too
 	Fault     func(audit.Fault)
-	Progress  func(done, size int64) // entries checked so far, and the head's size
+	Progress  func(done, size int64) // entries checked so far, and the heads' sizes
 }
 
 // Fsck derives everything in schema ledger again from what must be believed, contents, salts and envelopes, and reports
-// whatever differs. It returns the head that it checked; an error says that the check could not be completed.
+// whatever differs: each incarnation's log with its own tree, and each held against the one before. It returns the heads that
+// it checked, in order; an error says that the check could not be completed. ErrNoKey when a log has no verifier.
 //
 // It reads each table once, in order of seq, over a connection of its own, all in one snapshot, so that it can run beside a
 // live service: what is appended or erased meanwhile is not seen. Memory does not grow with the log. Like any long reader's,
 // its snapshot keeps Postgres from pruning dead versions of the head row, which every append walks over: appends slow down
 // the longer it lasts, and recover when it ends.
-func (s *Store) Fsck(ctx context.Context, o FsckOptions) (ledger.Head, error) {
+func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]ledger.Head, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	snap, err := s.openSnapshot(ctx)
 	if err != nil {
-		return ledger.Head{}, err
+		return nil, err
 	}
 	defer snap.close(context.WithoutCancel(ctx))
-	head, err := scanHead(snap.control.QueryRow(ctx, currentHead))
-	if err != nil {
-		return ledger.Head{}, fmt.Errorf("reading the head: %w", unavailable(err))
+	f := &fsck{options: o, control: snap.control, tables: projectionTables()}
+	if err := f.loadLogs(ctx); err != nil {
+		return nil, err
 	}
-	f := &fsck{options: o, head: head, control: snap.control, tables: projectionTables()}
 	if err := f.loadErased(ctx); err != nil {
-		return head, fmt.Errorf("reading the erasures: %w", unavailable(err))
+		return nil, fmt.Errorf("reading the erasures: %w", unavailable(err))
 	}
 	if f.policies, err = recordedPolicies(ctx, snap.control, ""); err != nil {
-		return head, fmt.Errorf("reading the trust policies: %w", err)
+		return nil, fmt.Errorf("reading the trust policies: %w", err)
 	}
 	if err := f.run(ctx, cancel, snap); err != nil {
-		return head, fmt.Errorf("checking the log: %w", unavailable(err))
+		return nil, fmt.Errorf("checking the log: %w", unavailable(err))
 	}
-	return head, nil
+	return f.heads(), nil
 }
 
 // fsck is one run.
 type fsck struct {
 	options  FsckOptions
-	head     ledger.Head
-	control  *pgx.Conn // for look-ups, used by the collecting goroutine only
+	logs     []*checkedLog // in order of incarnation
+	control  *pgx.Conn     // for look-ups, used by the collecting goroutine only
 	tables   []*kinds.Table
 	erased   map[int64]bool // by the log's erasures
 	policies map[int64]audit.RecordedPolicy
@@ -99,7 +98,7 @@ func (f *fsck) run(ctx context.Context, cancel context.CancelCauseFunc, snap *sn
 	defer wg.Wait()
 	defer cancel(nil)
 	f.streams = f.recordStreams()
-	tiles, checkpoints := newStream("tiles", tilesSQL, f.head.Incarnation), newStream("checkpoints", checkpointsSQL, f.head.Incarnation)
+	tiles, checkpoints := newStream("tiles", tilesSQL), newStream("checkpoints", checkpointsSQL)
 	for _, s := range append([]*stream{tiles, checkpoints}, f.streams...) {
 		conn, err := snap.connect(ctx)
 		if err != nil {
@@ -128,28 +127,24 @@ func (f *fsck) run(ctx context.Context, cancel context.CancelCauseFunc, snap *sn
 // recordStreams are the streams whose rows belong to single entries. Only the key and claim tables have no index by seq: the
 // server sorts them, in work_mem and on its disk.
 func (f *fsck) recordStreams() []*stream {
-	low := f.head.Base // entries below belong to an earlier incarnation
-	if low == 0 {
-		low = math.MinInt64 // a negative seq is a fault to be found
-	}
 	streams := []*stream{
-		newStream("entries", `SELECT seq, recorded_at, tenant, kind, key, token_id, meta, meta_salt, envelope, leaf_hash FROM ledger.entries WHERE seq >= $1 ORDER BY seq`, low),
-		newStream("contents", `SELECT seq, content, content_salt FROM ledger.contents WHERE seq >= $1 ORDER BY seq`, low),
-		newStream("keys", `SELECT seq, key_hash FROM ledger.keys WHERE seq >= $1 ORDER BY seq`, low),
-		newStream("claims", `SELECT seq, tenant, space, name, value FROM ledger.claims WHERE seq >= $1 ORDER BY seq`, low),
+		newStream("entries", `SELECT seq, recorded_at, tenant, kind, key, token_id, meta, meta_salt, envelope, leaf_hash FROM ledger.entries ORDER BY seq`),
+		newStream("contents", `SELECT seq, content, content_salt FROM ledger.contents ORDER BY seq`),
+		newStream("keys", `SELECT seq, key_hash FROM ledger.keys ORDER BY seq`),
+		newStream("claims", `SELECT seq, tenant, space, name, value FROM ledger.claims ORDER BY seq`),
 	}
 	for _, t := range f.tables {
-		streams = append(streams, newStream(t.Name, selectRows(t), low))
+		streams = append(streams, newStream(t.Name, selectRows(t)))
 	}
 	return streams
 }
 
-// The tiles come in the order in which a growing tree fills them. What no tree of 2^62 leaves has is left to straysSQL, so
+// The tiles of each log come in the order in which a growing tree fills them. What no tree of 2^62 leaves has is left to straysSQL, so
 // that no bogus row can overflow the order.
 const (
 	inTree         = `level BETWEEN 0 AND 6 AND index >= 0 AND index < (4611686018427387904 >> (8 * (level + 1)))`
-	tilesSQL       = `SELECT level::int8, index, root, hashes FROM ledger.tiles WHERE incarnation = $1 AND ` + inTree + ` ORDER BY (index + 1) << (8 * (level + 1)), level`
-	checkpointsSQL = `SELECT size, signed_at, checkpoint FROM ledger.checkpoints WHERE incarnation = $1 ORDER BY size`
-	straysSQL      = `SELECT 'tiles', count(*) FROM ledger.tiles WHERE incarnation NOT BETWEEN 0 AND $1 OR (incarnation = $1 AND NOT (` + inTree + `))
-		UNION ALL SELECT 'checkpoints', count(*) FROM ledger.checkpoints WHERE incarnation NOT BETWEEN 0 AND $1`
+	tilesSQL       = `SELECT incarnation::int8, level::int8, index, root, hashes FROM ledger.tiles WHERE ` + inTree + ` ORDER BY incarnation, (index + 1) << (8 * (level + 1)), level`
+	checkpointsSQL = `SELECT incarnation::int8, size, signed_at, checkpoint FROM ledger.checkpoints ORDER BY incarnation, size`
+	straysSQL      = `SELECT 'tiles', count(*) FROM ledger.tiles WHERE incarnation <> ALL($1) OR NOT (` + inTree + `)
+		UNION ALL SELECT 'checkpoints', count(*) FROM ledger.checkpoints WHERE incarnation <> ALL($1)`
 )

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -11,22 +10,19 @@ import (
 	"ledgerd/internal/kinds"
 )
 
-// collect goes through what was checked in order of seq: it grows the tree, looks up claims, and reports.
+// collect goes through what was checked in order of seq: it grows the trees, looks up claims, and reports.
 func (f *fsck) collect(ctx context.Context, ordered <-chan *batch, tiles, checkpoints *stream) error {
 	report := func(fault audit.Fault) {
 		if ctx.Err() == nil { // a run that failed saw rows end early
 			f.options.Fault(fault)
 		}
 	}
-	log := &audit.LogCheck{
-		Head: f.head, Verifiers: f.options.Verifiers, Since: f.options.Since, Report: report,
-		Tiles: &audit.Ahead[audit.StoredTile]{Next: nextTile(tiles)}, Checkpoints: &audit.Ahead[audit.StoredCheckpoint]{Next: nextCheckpoint(checkpoints)},
-	}
 	if err := f.strays(ctx, report); err != nil {
 		return err
 	}
-	log.Begin()
-	done := int64(0)
+	w := &logWalk{fsck: f, report: report, tiles: tiles, checkpoints: checkpoints}
+	w.begin()
+	done, size := int64(0), f.size()
 	for b := range ordered {
 		select {
 		case <-b.done:
@@ -38,22 +34,22 @@ func (f *fsck) collect(ctx context.Context, ordered <-chan *batch, tiles, checkp
 		}
 		for i, r := range b.results {
 			if r.present {
-				log.Entry(b.records[i].seq, r.recordedAt, r.leaf)
+				w.entry(b.records[i].seq, r)
 				done++
 			}
 			for _, fault := range r.faults {
 				report(fault)
 			}
 		}
-		f.options.Progress(done, f.head.Size)
+		f.options.Progress(done, size)
 	}
-	log.Finish()
+	w.finish()
 	return context.Cause(ctx)
 }
 
 // strays reports tiles and checkpoints that no tree can have.
 func (f *fsck) strays(ctx context.Context, report func(audit.Fault)) error {
-	rows, err := f.control.Query(ctx, straysSQL, f.head.Incarnation)
+	rows, err := f.control.Query(ctx, straysSQL, f.incarnations())
 	if err != nil {
 		return err
 	}
@@ -67,26 +63,6 @@ func (f *fsck) strays(ctx context.Context, report func(audit.Fault)) error {
 		return nil
 	})
 	return err
-}
-
-func nextTile(s *stream) func() (audit.StoredTile, bool) {
-	return func() (audit.StoredTile, bool) {
-		row, ok := s.next()
-		if !ok {
-			return audit.StoredTile{}, false
-		}
-		return audit.StoredTile{Level: int(binary.BigEndian.Uint64(row[0])), Index: int64(binary.BigEndian.Uint64(row[1])), Root: row[2], Hashes: row[3]}, true
-	}
-}
-
-func nextCheckpoint(s *stream) func() (audit.StoredCheckpoint, bool) {
-	return func() (audit.StoredCheckpoint, bool) {
-		row, ok := s.next()
-		if !ok {
-			return audit.StoredCheckpoint{}, false
-		}
-		return audit.StoredCheckpoint{Size: int64(binary.BigEndian.Uint64(row[0])), SignedAt: instant(row[1]), Note: row[2]}, true
-	}
 }
 
 // claimCheck is a claim whose row another entry should have made: the name is reserved before it for the same value, or, for

@@ -26,7 +26,8 @@ type record struct {
 
 // checked is what checking one record gave.
 type checked struct {
-	present    bool // there is an entry, of this log
+	present    bool // there is an entry, of a log
+	log        int  // which, of fsck.logs
 	recordedAt time.Time
 	leaf       tlog.Hash
 	claims     []claimCheck
@@ -86,7 +87,7 @@ func (f *fsck) lowest() (seq int64, ok bool) {
 
 // selectRows is the query of a projection's stream; the names are those of the registry.
 func selectRows(t *kinds.Table) string {
-	return "SELECT " + strings.Join(columnsOf(t), ", ") + " FROM ledger." + t.Name + " WHERE seq >= $1 ORDER BY seq"
+	return "SELECT " + strings.Join(columnsOf(t), ", ") + " FROM ledger." + t.Name + " ORDER BY seq"
 }
 
 // instant reads a timestamptz in binary form: microseconds since 2000. Infinity becomes some instant that no entry has.

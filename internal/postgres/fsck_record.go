@@ -23,7 +23,7 @@ type recordCheck struct {
 func newRecordCheck(f *fsck) *recordCheck {
 	return &recordCheck{
 		fsck: f, types: pgtype.NewMap(),
-		entries: audit.EntryCheck{Origin: f.head.Origin, Paranoid: f.options.Paranoid, Erased: f.erased, Policies: f.policies},
+		entries: audit.EntryCheck{Paranoid: f.options.Paranoid, Erased: f.erased, Policies: f.policies},
 	}
 }
 
@@ -36,10 +36,12 @@ func (c *recordCheck) check(b *batch) {
 
 func (c *recordCheck) record(r record) checked {
 	var out checked
-	if h := c.fsck.head; r.seq < h.Base || r.seq >= h.Next() {
+	log, ok := c.fsck.logOf(r.seq)
+	if !ok {
 		c.outside(&out, r)
 		return out
 	}
+	c.entries.Origin, out.log = c.fsck.logs[log].head.Origin, log
 	for _, part := range []int{partEntry, partContent} {
 		if n := len(r.parts[part]); n > 1 {
 			out.fault(r.seq, audit.FaultDuplicate, fmt.Sprintf("ledger.%s has %d rows of it", c.fsck.streams[part].table, n))

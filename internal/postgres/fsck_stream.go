@@ -19,7 +19,6 @@ const (
 type stream struct {
 	table  string
 	sql    string
-	arg    any
 	blocks chan *block
 
 	// Set by read before the first block.
@@ -38,13 +37,13 @@ type block struct {
 	size int    // of all values, in bytes
 }
 
-func newStream(table, sql string, arg any) *stream {
-	return &stream{table: table, sql: sql, arg: arg, blocks: make(chan *block, blocksAhead)}
+func newStream(table, sql string) *stream {
+	return &stream{table: table, sql: sql, blocks: make(chan *block, blocksAhead)}
 }
 
 // read runs the query to its end. The caller closes blocks.
 func (s *stream) read(ctx context.Context, conn *pgx.Conn) error {
-	rows, err := conn.Query(ctx, s.sql, s.arg)
+	rows, err := conn.Query(ctx, s.sql)
 	if err != nil {
 		return err
 	}

@@ -206,3 +206,19 @@ func (s *Store) HeadOf(ctx context.Context, incarnation int) (ledger.Head, error
 	h, err := scanHead(s.pool.QueryRow(ctx, `SELECT `+headColumns+` FROM ledger.head WHERE incarnation = $1`, incarnation))
 	return h, unavailable(err)
 }
+
+// Heads reads the heads of all logs, in order of incarnation; that of the newest log is the last. ErrNotFound before the
+// first was made.
+func (s *Store) Heads(ctx context.Context) ([]ledger.Head, error) { return headRows(ctx, s.pool) }
+
+func headRows(ctx context.Context, q querier) ([]ledger.Head, error) {
+	rows, err := q.Query(ctx, `SELECT `+headColumns+` FROM ledger.head ORDER BY incarnation`)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	heads, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.Head, error) { return scanHead(row) })
+	if err == nil && len(heads) == 0 {
+		err = pgx.ErrNoRows
+	}
+	return heads, unavailable(err)
+}

@@ -163,6 +163,7 @@ func TestIncarnation(t *testing.T) {
 	if _, err := l.Store.OpenLog(t.Context(), l.Keys, nil, time.Now); !errors.Is(err, postgres.ErrOrigin) {
 		t.Errorf("starting with the old key: %v", err)
 	}
+	old := l.Keys.Verifier
 	l.Keys = keys
 	appendConsents(t, l.StartAppender(t, time.Now), 3, 7) // what was lost is posted again
 	e, err := l.Store.Entry(t.Context(), ledgertest.Tenant, auditor, 4)
@@ -175,8 +176,8 @@ func TestIncarnation(t *testing.T) {
 			t.Errorf("proving entry %d: size %d, %v", seq, p.Size, err)
 		}
 	}
-	if _, faults := fsck(t, l); len(faults) > 0 {
-		t.Errorf("fsck of the new log: %v", faults)
+	if _, faults := fsck(t, l, knowing(old)); len(faults) > 0 {
+		t.Errorf("fsck of both logs: %v", faults)
 	}
 	if head, err = l.Store.Head(t.Context()); err != nil {
 		t.Fatal(err)
