@@ -6,7 +6,6 @@ import (
 
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
-	"ledgerd/ledger"
 	"ledgerd/receipts"
 )
 
@@ -18,7 +17,7 @@ var ConsentReceipt = Kind{
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&consents},
 	check:    checkConsentReceipt,
-	project:  projectConsentReceipt,
+	project:  projected(readConsent, consentRows),
 	shape:    func(d *strictjson.Decoder) { receipts.DecodeConsentReceipt(d) },
 }
 
@@ -33,20 +32,7 @@ func checkConsentReceipt(s Submission, _ Env) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	findings := r.Findings()
-	content, err := canonical(s, withFindings(findings))
-	if err != nil {
-		return nil, err
-	}
-	return &Accepted{Key: s.Key, Content: content, Findings: findings, Rows: consentRows(r)}, nil
-}
-
-func projectConsentReceipt(c ledger.Content) (Projection, error) {
-	r, err := readConsent(recorded(c))
-	if err != nil {
-		return Projection{}, err
-	}
-	return Projection{Rows: consentRows(r)}, nil
+	return accepted(s, r.Findings(), consentRows(r))
 }
 
 func readConsent(s Submission) (receipts.ConsentReceipt, error) {

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"ledgerd/internal/strictjson"
-	"ledgerd/ledger"
 	"ledgerd/receipts"
 )
 
@@ -17,7 +16,7 @@ var ConsentRecord = Kind{
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&consentRecords},
 	check:    checkConsentRecord,
-	project:  projectConsentRecord,
+	project:  projected(readConsentRecord, consentRecordRows),
 	shape:    func(d *strictjson.Decoder) { receipts.DecodeConsentRecord(d) },
 }
 
@@ -37,20 +36,7 @@ func checkConsentRecord(s Submission, _ Env) (*Accepted, error) {
 			Detail: "a boolean consent states when it was given or is posted with an Idempotency-Key, else the same consent given again after a revocation would read as a replay",
 		}
 	}
-	findings := r.Findings()
-	content, err := canonical(s, withFindings(findings))
-	if err != nil {
-		return nil, err
-	}
-	return &Accepted{Key: s.Key, Content: content, Findings: findings, Rows: consentRecordRows(r)}, nil
-}
-
-func projectConsentRecord(c ledger.Content) (Projection, error) {
-	r, err := readConsentRecord(recorded(c))
-	if err != nil {
-		return Projection{}, err
-	}
-	return Projection{Rows: consentRecordRows(r)}, nil
+	return accepted(s, r.Findings(), consentRecordRows(r))
 }
 
 func readConsentRecord(s Submission) (receipts.ConsentRecord, error) {

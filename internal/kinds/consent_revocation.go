@@ -3,7 +3,6 @@ package kinds
 import (
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
-	"ledgerd/ledger"
 	"ledgerd/receipts"
 )
 
@@ -16,7 +15,7 @@ var ConsentRevocation = Kind{
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&revocations},
 	check:    checkRevocation,
-	project:  projectRevocation,
+	project:  projected(readRevocation, revocationRows),
 	shape:    func(d *strictjson.Decoder) { receipts.DecodeRevocation(d) },
 }
 
@@ -30,19 +29,7 @@ func checkRevocation(s Submission, _ Env) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, err := canonical(s, withFindings(nil))
-	if err != nil {
-		return nil, err
-	}
-	return &Accepted{Key: s.Key, Content: content, Rows: revocationRows(r)}, nil
-}
-
-func projectRevocation(c ledger.Content) (Projection, error) {
-	r, err := readRevocation(recorded(c))
-	if err != nil {
-		return Projection{}, err
-	}
-	return Projection{Rows: revocationRows(r)}, nil
+	return accepted(s, nil, revocationRows(r))
 }
 
 func readRevocation(s Submission) (receipts.Revocation, error) {

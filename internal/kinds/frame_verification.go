@@ -6,7 +6,6 @@ import (
 
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
-	"ledgerd/ledger"
 )
 
 // FrameVerification is one round of context/verify with one provider (context-reuse §4): what was asked, what was answered
@@ -19,7 +18,7 @@ var FrameVerification = Kind{
 	MaxBytes: 1 << 20,
 	Tables:   []*Table{&frameVerdicts},
 	check:    checkVerification,
-	project:  projectVerification,
+	project:  projected(readVerification, verdictRows),
 	shape:    func(d *strictjson.Decoder) { frames.DecodeVerification(d) },
 }
 
@@ -40,20 +39,7 @@ func checkVerification(s Submission, _ Env) (*Accepted, error) {
 			Detail: "there is a member that the protocol does not know, and it may hold a frame's content: a verify request or response carries identities only (" + frames.DocReuseV4 + ")",
 		}
 	}
-	findings := v.Findings()
-	content, err := canonical(s, withFindings(findings))
-	if err != nil {
-		return nil, err
-	}
-	return &Accepted{Key: s.Key, Content: content, Findings: findings, Rows: verdictRows(v)}, nil
-}
-
-func projectVerification(c ledger.Content) (Projection, error) {
-	v, err := readVerification(recorded(c))
-	if err != nil {
-		return Projection{}, err
-	}
-	return Projection{Rows: verdictRows(v)}, nil
+	return accepted(s, v.Findings(), verdictRows(v))
 }
 
 func readVerification(s Submission) (frames.Verification, error) {

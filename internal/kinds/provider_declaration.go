@@ -5,7 +5,6 @@ import (
 
 	"ledgerd/frames"
 	"ledgerd/internal/strictjson"
-	"ledgerd/ledger"
 	"ledgerd/receipts"
 )
 
@@ -17,7 +16,7 @@ var ProviderDeclaration = Kind{
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&declarations},
 	check:    checkDeclaration,
-	project:  projectDeclaration,
+	project:  projected(readDeclaration, declarationRows),
 	shape:    func(d *strictjson.Decoder) { receipts.DecodeDeclaration(d) },
 }
 
@@ -39,19 +38,7 @@ func checkDeclaration(s Submission, env Env) (*Accepted, error) {
 	if at, _ := frames.ParseInstant(c.DeclaredAt); at.After(env.Now.Add(maxDeclaredAhead)) {
 		findings = append(findings, frames.Finding{Code: receipts.DeclaredAhead, Pointer: "/declared_at"})
 	}
-	content, err := canonical(s, withFindings(findings))
-	if err != nil {
-		return nil, err
-	}
-	return &Accepted{Key: s.Key, Content: content, Findings: findings, Rows: declarationRows(c)}, nil
-}
-
-func projectDeclaration(c ledger.Content) (Projection, error) {
-	d, err := readDeclaration(recorded(c))
-	if err != nil {
-		return Projection{}, err
-	}
-	return Projection{Rows: declarationRows(d)}, nil
+	return accepted(s, findings, declarationRows(c))
 }
 
 func readDeclaration(s Submission) (receipts.Declaration, error) {
