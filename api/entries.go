@@ -111,7 +111,7 @@ func entryBody(e ledger.Entry) (EntryBody, error) {
 		b.ErasedBy = &e.ErasedBy
 		return b, nil
 	}
-	findings, err := kinds.StoredFindings(e.Content)
+	findings, err := kinds.StoredFindings(e.Seq, e.Content)
 	if err != nil {
 		return b, err
 	}

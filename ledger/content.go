@@ -41,7 +41,8 @@ func (c Content) Submitted() []byte {
 // SameSubmission says whether an encoded content was made from the submission whose Submitted bytes are given.
 func SameSubmission(content, submitted []byte) bool { return bytes.HasPrefix(content, submitted) }
 
-// ErrContentForm says that bytes are not an encoded Content.
+// ErrContentForm says that bytes are not an encoded Content. It wraps no error of the parser, which reads requests too: what
+// is wrong with stored bytes must not be taken for a fault of a request.
 var ErrContentForm = errors.New("content is not in its canonical form")
 
 // ParseContent splits an encoded content into its parts, which alias raw, and refuses every spelling but Encode's.
@@ -71,7 +72,7 @@ func parseContent(raw []byte) (c Content, representable bool, err error) {
 		strictjson.Req("receiver", func() { c.Receiver = d.Raw(d.Skip) }),
 	)
 	if err := d.Finish(); err != nil {
-		return Content{}, false, fmt.Errorf("%w: %w", ErrContentForm, err)
+		return Content{}, false, fmt.Errorf("%w: %s", ErrContentForm, err.Error())
 	}
 	if !bytes.Equal(c.Encode(), raw) {
 		return Content{}, false, ErrContentForm

@@ -60,7 +60,7 @@ func (m Meta) Encode() []byte {
 	return append(b, '}')
 }
 
-// ErrMetaForm says that bytes are not the canonical form of a Meta.
+// ErrMetaForm says that bytes are not the canonical form of a Meta. It wraps no error of the parser, as ErrContentForm.
 var ErrMetaForm = errors.New("meta is not in its canonical form")
 
 // ParseMeta reads the bytes that Encode wrote, and refuses any other spelling.
@@ -80,7 +80,7 @@ func ParseMeta(raw []byte) (Meta, error) {
 		strictjson.Req("tenant", func() { m.Tenant = d.String() }),
 	)
 	if err := d.Finish(); err != nil {
-		return Meta{}, fmt.Errorf("%w: %w", ErrMetaForm, err)
+		return Meta{}, fmt.Errorf("%w: %s", ErrMetaForm, err.Error())
 	}
 	if !bytes.Equal(m.Encode(), raw) {
 		return Meta{}, ErrMetaForm
@@ -126,7 +126,8 @@ func (e Envelope) Encode() []byte {
 	return append(b, `","v":1}`...)
 }
 
-// ErrEnvelopeForm says that bytes are not the one canonical form of an envelope.
+// ErrEnvelopeForm says that bytes are not the one canonical form of an envelope. It wraps no error of the parser, as
+// ErrContentForm.
 var ErrEnvelopeForm = errors.New("envelope is not in its canonical form")
 
 // ParseEnvelope reads a leaf and refuses every spelling but Encode's.
@@ -145,7 +146,7 @@ func ParseEnvelope(raw []byte) (Envelope, error) {
 		}),
 	)
 	if err := d.Finish(); err != nil {
-		return Envelope{}, fmt.Errorf("%w: %w", ErrEnvelopeForm, err)
+		return Envelope{}, fmt.Errorf("%w: %s", ErrEnvelopeForm, err.Error())
 	}
 	if !bytes.Equal(e.Encode(), raw) {
 		return Envelope{}, ErrEnvelopeForm

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -82,7 +81,7 @@ type TurnOperation struct {
 	Verdict    kinds.ContextVerdict `json:"verdict"`
 }
 
-// Turn puts a turn together. It is pure; an error is an entry that does not read as its kind.
+// Turn puts a turn together. It is pure; an error, kinds.ErrStored, is an entry that does not read as its kind.
 func Turn(e TurnEvidence) (TurnAnswer, error) {
 	b := turnBuilder{
 		plans:  map[string]*TurnPart{},
@@ -93,7 +92,7 @@ func Turn(e TurnEvidence) (TurnAnswer, error) {
 	}
 	for _, entry := range e.Entries {
 		if err := b.add(entry); err != nil {
-			return b.answer, fmt.Errorf("reading entry %d: %w", entry.Seq, err)
+			return b.answer, kinds.Unreadable(entry.Seq, err)
 		}
 	}
 	for i, id := range b.planOf {

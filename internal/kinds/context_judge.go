@@ -143,7 +143,7 @@ type RecordedContext struct {
 }
 
 // ReadContext reads a recorded assembly, compaction or recovery from its entry. *ErasedError once its content is gone,
-// ErrNotFound for an entry of another kind.
+// ErrNotFound for an entry of another kind, ErrStored for one that can't be read.
 func ReadContext(e ledger.Entry) (*RecordedContext, error) {
 	kind := Lookup(e.Meta.Kind)
 	if kind == nil || kind.joins == nil {
@@ -154,11 +154,14 @@ func ReadContext(e ledger.Entry) (*RecordedContext, error) {
 	}
 	c, err := ledger.ParseContent(e.Content)
 	if err != nil {
-		return nil, err
+		return nil, Unreadable(e.Seq, err)
 	}
 	r := &RecordedContext{Seq: e.Seq, RecordedAt: e.RecordedAt, Kind: kind, Submission: recorded(c)}
 	if err := json.Unmarshal(c.Receiver, &r.Receiver); err != nil {
-		return nil, fmt.Errorf("reading the verdict of entry %d: %w", e.Seq, err)
+		return nil, Unreadable(e.Seq, err)
+	}
+	if _, err := kind.joins(r.Submission); err != nil { // else to judge it again would fail as if it were being posted
+		return nil, Unreadable(e.Seq, err)
 	}
 	return r, nil
 }

@@ -22,6 +22,8 @@ var (
 	ErrReadOnly = errors.New("the log is read-only: its head could not be verified")
 	// ErrNotRecorded: another submission of the same all-or-nothing group was refused.
 	ErrNotRecorded = errors.New("another submission of the group was refused")
+	// ErrStored: what the ledger itself holds can't be read. See Unreadable.
+	ErrStored = errors.New("a stored entry can't be read")
 	// ErrTooMuch: the question would read more than one answer may hold.
 	ErrTooMuch = errors.New("the question covers too much for one answer")
 )
@@ -57,4 +59,15 @@ func (e *TooLargeError) Error() string { return fmt.Sprintf("it exceeds %d bytes
 // ErasedEntry is the answer to who asks for an erased entry: its envelope and who erased it.
 func ErasedEntry(e ledger.Entry) *ErasedError {
 	return &ErasedError{Seq: e.Seq, ErasureSeq: e.ErasedBy, Envelope: e.Envelope}
+}
+
+// Unreadable says that an entry can't be read as what it was recorded as, which is ErrStored. It keeps of err the text alone,
+// for the server's log: the parsers and checks that read entries read requests too, and their errors would blame the asker. A
+// nil error and *ErasedError stay what they are.
+func Unreadable(seq int64, err error) error {
+	var erased *ErasedError
+	if err == nil || errors.As(err, &erased) {
+		return err
+	}
+	return fmt.Errorf("%w: entry %d: %s", ErrStored, seq, err.Error())
 }

@@ -176,14 +176,14 @@ type RecordedBundle struct {
 	Receiver   BundleReceiver
 }
 
-// ReadBundle reads a recorded bundle from its entry. *ErasedError once its content is gone.
+// ReadBundle reads a recorded bundle from its entry. *ErasedError once its content is gone, ErrStored when it is none.
 func ReadBundle(e ledger.Entry) (*RecordedBundle, error) {
 	if e.Erased() {
 		return nil, ErasedEntry(e)
 	}
 	c, err := ledger.ParseContent(e.Content)
 	if err != nil {
-		return nil, err
+		return nil, Unreadable(e.Seq, err)
 	}
 	b, err := ReadBundleContent(e.Seq, c)
 	if err != nil {
@@ -198,10 +198,10 @@ func ReadBundleContent(seq int64, c ledger.Content) (*RecordedBundle, error) {
 	b := &RecordedBundle{Seq: seq, Bundle: c.Artifact}
 	var err error
 	if b.RequestID, err = parseBundleContext(Submission{Context: c.Context}); err != nil {
-		return nil, err
+		return nil, Unreadable(seq, err)
 	}
 	if err := json.Unmarshal(c.Receiver, &b.Receiver); err != nil {
-		return nil, fmt.Errorf("reading the verdict of entry %d: %w", seq, err)
+		return nil, Unreadable(seq, err)
 	}
 	return b, nil
 }

@@ -1,8 +1,6 @@
 package kinds
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json"
 
 	"ledgerd/frames"
@@ -45,26 +43,26 @@ func VisibleTo(role Role, tokenID string) Visibility {
 	return v
 }
 
-// StoredFindings reads the findings that were recorded with an entry, from its content.
-func StoredFindings(content []byte) ([]frames.Finding, error) {
+// StoredFindings reads the findings that were recorded with an entry, from its content. ErrStored when it has none.
+func StoredFindings(seq int64, content []byte) ([]frames.Finding, error) {
 	c, err := ledger.ParseContent(content)
 	if err != nil {
-		return nil, err
+		return nil, Unreadable(seq, err)
 	}
 	var r struct {
 		Findings []frames.Finding `json:"findings"`
 	}
 	if err := json.Unmarshal(c.Receiver, &r); err != nil {
-		return nil, fmt.Errorf("reading the stored findings: %w", err)
+		return nil, Unreadable(seq, err)
 	}
 	return r.Findings, nil
 }
 
 // StoredDisclosures reads what the recorded verdict on a receipt bundle does not prove, from the entry's content.
-func StoredDisclosures(content []byte) ([]air.Disclosure, error) {
+func StoredDisclosures(seq int64, content []byte) ([]air.Disclosure, error) {
 	c, err := ledger.ParseContent(content)
 	if err != nil {
-		return nil, err
+		return nil, Unreadable(seq, err)
 	}
 	var r struct {
 		Verdict struct {
@@ -72,7 +70,7 @@ func StoredDisclosures(content []byte) ([]air.Disclosure, error) {
 		} `json:"verdict"`
 	}
 	if err := json.Unmarshal(c.Receiver, &r); err != nil {
-		return nil, fmt.Errorf("reading the stored disclosures: %w", err)
+		return nil, Unreadable(seq, err)
 	}
 	return r.Verdict.Disclosures, nil
 }

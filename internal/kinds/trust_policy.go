@@ -146,8 +146,13 @@ func (t *TrustPolicy) At(now time.Time) (*air.Policy, error) {
 	return air.NewPolicy(f)
 }
 
-// ReadTrustPolicy reads a recorded policy from its entry.
+// ReadTrustPolicy reads a recorded policy from its entry. ErrStored when it is none.
 func ReadTrustPolicy(e ledger.Entry) (*TrustPolicy, error) {
+	t, err := readStoredPolicy(e)
+	return t, Unreadable(e.Seq, err)
+}
+
+func readStoredPolicy(e ledger.Entry) (*TrustPolicy, error) {
 	c, err := ledger.ParseContent(e.Content)
 	if err != nil {
 		return nil, err

@@ -135,7 +135,7 @@ func (s *Store) contextEntries(ctx context.Context, tenant string, seqs []int64)
 		if !e.Erased() {
 			c, err := ledger.ParseContent(e.Content)
 			if err != nil {
-				return nil, err
+				return nil, kinds.Unreadable(e.Seq, err)
 			}
 			p.Artifact = c.Artifact
 		}

@@ -176,7 +176,7 @@ func (s *Store) exchanges(ctx context.Context, tenant string, requests []string,
 		if err != nil || content == nil {
 			return x, err
 		}
-		x.Disclosures, err = kinds.StoredDisclosures(content)
+		x.Disclosures, err = kinds.StoredDisclosures(x.Seq, content)
 		return x, err
 	})
 	return list, unavailable(err)

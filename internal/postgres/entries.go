@@ -25,7 +25,7 @@ func scanEntry(row pgx.CollectableRow) (ledger.Entry, error) {
 		e.ContentSalt = ledger.Salt(contentSalt)
 	}
 	e.Meta, err = ledger.ParseMeta(e.MetaBytes)
-	return e, err
+	return e, kinds.Unreadable(e.Seq, err)
 }
 
 // Entry reads one entry of a tenant. ErrNotFound when there is none or the asker may not see it.

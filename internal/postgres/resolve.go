@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
@@ -173,8 +172,8 @@ func (p *pending) replay(e knownEntry) (kinds.Recorded, error) {
 	r := e.recorded
 	r.Replayed = !p.made(e) // found by its own second attempt after an unknown outcome: that is its first answer
 	var err error
-	if r.Findings, err = kinds.StoredFindings(e.content); err != nil {
-		return kinds.Recorded{}, fmt.Errorf("reading entry %d: %w", r.Seq, err)
+	if r.Findings, err = kinds.StoredFindings(r.Seq, e.content); err != nil {
+		return kinds.Recorded{}, err
 	}
 	return r, nil
 }

@@ -92,6 +92,8 @@ func unavailable(err error) error {
 		return nil
 	case errors.Is(err, pgx.ErrNoRows):
 		return kinds.ErrNotFound
+	case errors.Is(err, kinds.ErrStored): // it was read, by a scan of ours
+		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case !errors.As(err, &pg), pg.Code[:2] == "08", pg.Code[:2] == "57", pg.Code[:2] == "53", pg.Code == "55P03":
