@@ -56,14 +56,15 @@ func (a *API) entryRoutes() []*Route {
 	return []*Route{
 		{
 			Method: "GET", Path: "/v1/entries/{seq}", Name: "getEntry", Summary: "Read one entry",
-			Doc:   "A host sees what was posted under its own token, billing the kinds it needs, an auditor all of its tenant.",
-			Roles: everyone, Segments: seqParam("The entry's place in the log."), Replies: []Reply{{Status: 200, Doc: "The entry.", Body: EntryBody{}}},
+			Doc: "A host sees what was posted under its own token, billing the kinds it needs, an auditor all of its tenant. " +
+				"What belongs to the log itself, the first entry of each incarnation, is for auditors and operators; an operator sees nothing else.",
+			Roles: anyRole, Segments: seqParam("The entry's place in the log."), Replies: []Reply{{Status: 200, Doc: "The entry.", Body: EntryBody{}}},
 			Problems: []string{"not-found", "erased"}, handle: a.getEntry,
 		},
 		{
 			Method: "GET", Path: "/v1/entries", Name: "listEntries", Summary: "List entries in order of seq",
 			Doc:   "Times are recorded times, the server's own. Pages are of one tree: the cursor pins its size and the filters.",
-			Roles: everyone,
+			Roles: anyRole,
 			Query: []Param{
 				{Name: "kind", Form: "string", Doc: "Only entries of this kind."},
 				{Name: "key", Form: "string", Doc: "Only entries with this key, such as a request_id."},

@@ -18,6 +18,8 @@ type headReader interface {
 	Head(ctx context.Context) (ledger.Head, error)
 	// HeadOf reads that of one incarnation's log; kinds.ErrNotFound when there is none.
 	HeadOf(ctx context.Context, incarnation int) (ledger.Head, error)
+	// Heads reads those of all logs, the newest last.
+	Heads(ctx context.Context) ([]ledger.Head, error)
 	Ping(ctx context.Context) error
 }
 
@@ -30,6 +32,18 @@ type LogBody struct {
 	Checkpoint   string   `json:"checkpoint" jsonschema:"a signed note over origin, size and root_hash (C2SP tlog-checkpoint)"`
 	Incarnation  int      `json:"incarnation" jsonschema:"0, or the number of the log that was opened after a restore; its files are below /log/<n>/"`
 	Base         int64    `json:"base" jsonschema:"seq of the log's first entry; 0 in incarnation 0"`
+
+	Incarnations []IncarnationBody `json:"incarnations" jsonschema:"all logs of this ledger, the newest last"`
+}
+
+// IncarnationBody is one of the ledger's logs. An earlier one stays as it was when the next took its place.
+type IncarnationBody struct {
+	Incarnation int    `json:"incarnation" jsonschema:"its files are below /log/<n>/, those of 0 also below /log/"`
+	Origin      string `json:"origin"`
+	Base        int64  `json:"base" jsonschema:"seq of the log's first entry"`
+	Size        int64  `json:"size"`
+	RootHash    string `json:"root_hash" jsonschema:"standard base64"`
+	Checkpoint  string `json:"checkpoint" jsonschema:"the newest, a signed note"`
 }
 
 const textType = "text/plain; charset=utf-8"
@@ -97,12 +111,20 @@ func (a *API) getCheckpoint(c *call) (reply, error) {
 }
 
 func (a *API) getLog(c *call) (reply, error) {
-	head, err := a.store.Head(c.ctx())
+	heads, err := a.store.Heads(c.ctx())
 	if err != nil {
 		return reply{}, err
 	}
+	all := make([]IncarnationBody, 0, len(heads))
+	for _, h := range heads {
+		all = append(all, IncarnationBody{
+			Incarnation: h.Incarnation, Origin: h.Origin, Base: h.Base, Size: h.Size,
+			RootHash: base64.StdEncoding.EncodeToString(h.Root[:]), Checkpoint: h.Checkpoint,
+		})
+	}
+	newest := all[len(all)-1]
 	return reply{status: 200, body: LogBody{
-		Origin: head.Origin, VerifierKeys: a.verifierKeys, Size: head.Size,
-		RootHash: base64.StdEncoding.EncodeToString(head.Root[:]), Checkpoint: head.Checkpoint, Incarnation: head.Incarnation, Base: head.Base,
+		Origin: newest.Origin, VerifierKeys: a.verifierKeys, Size: newest.Size, RootHash: newest.RootHash, Checkpoint: newest.Checkpoint,
+		Incarnation: newest.Incarnation, Base: newest.Base, Incarnations: all,
 	}}, nil
 }

@@ -48,7 +48,7 @@ func (a *API) proofRoutes() []*Route {
 			Method: "GET", Path: "/v1/entries/{seq}/proof", Name: "getProof", Summary: "Prove that an entry is in the log",
 			Doc: "For whoever may read the entry; an erased one is proven as ever. The proof fits the checkpoint in the same answer. " +
 				"Checkpoints are kept one a minute: at another older size the answer has the hashes and no checkpoint, for somebody who holds it.",
-			Roles: everyone, Segments: seqParam("The entry's place in the log."), Query: []Param{size},
+			Roles: anyRole, Segments: seqParam("The entry's place in the log."), Query: []Param{size},
 			Replies: []Reply{{Status: 200, Doc: "The proof.", Body: ProofBody{}}}, Problems: []string{"not-found", "log-read-only"}, handle: a.getProof,
 		},
 		{

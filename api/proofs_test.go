@@ -146,7 +146,7 @@ func TestProofRefuses(t *testing.T) {
 		{"billing, a report", s.tokens[kinds.Billing], "/v1/entries/1/proof", 200, ""},
 		{"billing, a consent", s.tokens[kinds.Billing], "/v1/entries/0/proof", 404, ""},
 		{"admin", s.tokens[kinds.Admin], "/v1/entries/0/proof", 404, ""},
-		{"operator", s.tokens[kinds.Operator], "/v1/entries/0/proof", 403, ""},
+		{"operator", s.tokens[kinds.Operator], "/v1/entries/0/proof", 404, ""},
 		{"another host", s.token(t, ledgertest.Tenant, kinds.Host, time.Now(), time.Hour), "/v1/entries/0/proof", 404, ""},
 		{"another tenant's auditor", s.token(t, "umbrella", kinds.Auditor, time.Now(), time.Hour), "/v1/entries/0/proof", 404, ""},
 		{"a seq beyond", s.tokens[kinds.Auditor], "/v1/entries/2/proof", 404, ""},

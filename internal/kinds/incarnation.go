@@ -17,6 +17,7 @@ import (
 var Incarnation = Kind{
 	Name:     "incarnation",
 	ReadBy:   []Role{Operator},
+	OfLog:    true,
 	MaxBytes: 16 << 10,
 	check:    checkIncarnation,
 	project:  projectIncarnation,

@@ -36,6 +36,7 @@ type Kind struct {
 	ReadBy     []Role // who may read it beside the auditor and the token that posted it
 	MaxBytes   int    // of the submitted artifact, in bytes, at most ledger.MaxContent
 	UsesPolicy bool   // Accept needs Env.Policy
+	OfLog      bool   // its entries belong to the log and to no tenant: every tenant's auditor may read them
 	Erases     bool   // appending it destroys the contents that it names: see Accepted.Erases
 	// KeepsConflicts: a second content under a known id is kept as an entry of kind conflict.
 	KeepsConflicts bool

@@ -32,8 +32,8 @@ type Outcome struct {
 	Err      error
 }
 
-// Visibility says which entries of a tenant an asker may see: all of them, those of some kinds, or those posted under its
-// own token. The zero value sees nothing.
+// Visibility says which entries of a tenant an asker may see: all of them and those of the log itself, those of some kinds,
+// or those posted under its own token. The zero value sees nothing.
 type Visibility struct {
 	All     bool
 	Kinds   []string
@@ -51,6 +51,28 @@ func (v Visibility) Sees(kind, tokenID string) bool {
 		}
 	}
 	return false
+}
+
+// LogKinds names the kinds whose entries are of the log and of no tenant, and are visible beside a tenant's own. It is never
+// nil.
+func (v Visibility) LogKinds() []string {
+	names := []string{}
+	for _, k := range registry {
+		if v.All && k.OfLog {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// TenantOf is whose entries of a kind are visible to an asker of the tenant: the tenant's, or "" for the log's own.
+func (v Visibility) TenantOf(kind, tenant string) string {
+	for _, name := range v.LogKinds() {
+		if name == kind {
+			return ""
+		}
+	}
+	return tenant
 }
 
 // EntryQuery selects entries by what the log proves of them. Times are recorded times, half-open.

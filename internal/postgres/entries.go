@@ -28,10 +28,11 @@ func scanEntry(row pgx.CollectableRow) (ledger.Entry, error) {
 	return e, kinds.Unreadable(e.Seq, err)
 }
 
-// Entry reads one entry of a tenant. ErrNotFound when there is none or the asker may not see it.
+// Entry reads one entry of a tenant, or of the log itself. ErrNotFound when there is none or the asker may not see it.
 func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, seq int64) (ledger.Entry, error) {
 	rows, err := s.pool.Query(ctx, `
-		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq) WHERE e.seq = $2 AND e.tenant = $1`, tenant, seq)
+		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq) 
+		WHERE e.seq = $2 AND (e.tenant = $1 OR (e.tenant = '' AND e.kind = ANY($3)))`, tenant, seq, see.LogKinds())
 	if err != nil {
 		return ledger.Entry{}, unavailable(err)
 	}
@@ -47,10 +48,10 @@ func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, 
 	return found[0], err
 }
 
-// Entries lists a tenant's entries in order of seq, at most q.Limit of them. next is where to go on, or -1 at the end. An
+// Entries lists a tenant's entries, and those of the log itself, in order of seq, at most q.Limit of them. next is where to go on, or -1 at the end. An
 // asker that sees only some entries may get short pages, even empty ones, before the end: a page reads a bounded number.
 func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility, q kinds.EntryQuery) (list []ledger.Entry, next int64, err error) {
-	seqs, err := s.entrySeqs(ctx, tenant, q)
+	seqs, err := s.entrySeqs(ctx, tenant, see, q)
 	if err != nil || len(seqs) == 0 {
 		return nil, -1, err
 	}
@@ -70,7 +71,7 @@ func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility
 }
 
 // entrySeqs finds the seqs of one page. Each kind is a range of one index; the ranges are merged by seq.
-func (s *Store) entrySeqs(ctx context.Context, tenant string, q kinds.EntryQuery) ([]int64, error) {
+func (s *Store) entrySeqs(ctx context.Context, tenant string, see kinds.Visibility, q kinds.EntryQuery) ([]int64, error) {
 	names := []string{q.Kind}
 	if q.Kind == "" {
 		names = names[:0]
@@ -78,18 +79,22 @@ func (s *Store) entrySeqs(ctx context.Context, tenant string, q kinds.EntryQuery
 			names = append(names, k.Name)
 		}
 	}
+	tenants := make([]string, len(names))
+	for i, kind := range names {
+		tenants[i] = see.TenantOf(kind, tenant)
+	}
 	if q.Key != "" {
-		return s.seqsByKey(ctx, tenant, names, q)
+		return s.seqsByKey(ctx, tenants, names, q)
 	}
 	rows, err := s.pool.Query(ctx, `
 		WITH bound AS MATERIALIZED (
 			SELECT greatest($3::bigint + 1, CASE WHEN $4::timestamptz IS NULL THEN 0 ELSE ledger.seq_at($4) END) AS low,
 			       least($6::bigint, CASE WHEN $5::timestamptz IS NULL THEN $6::bigint ELSE ledger.seq_at($5) END) AS high)
-		SELECT found.seq FROM bound, unnest($2::text[]) AS k(kind) CROSS JOIN LATERAL (
+		SELECT found.seq FROM bound, unnest($1::text[], $2::text[]) AS k(tenant, kind) CROSS JOIN LATERAL (
 			SELECT e.seq FROM ledger.entries e
-			WHERE e.tenant = $1 AND e.kind = k.kind AND e.seq >= bound.low AND e.seq < bound.high
+			WHERE e.tenant = k.tenant AND e.kind = k.kind AND e.seq >= bound.low AND e.seq < bound.high
 			ORDER BY e.seq LIMIT $7) found
-		ORDER BY found.seq LIMIT $7`, tenant, names, q.After, q.From, q.To, q.Size, q.Limit)
+		ORDER BY found.seq LIMIT $7`, tenants, names, q.After, q.From, q.To, q.Size, q.Limit)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -98,16 +103,16 @@ func (s *Store) entrySeqs(ctx context.Context, tenant string, q kinds.EntryQuery
 }
 
 // seqsByKey looks a key up in each kind: a key names at most one entry of a kind.
-func (s *Store) seqsByKey(ctx context.Context, tenant string, names []string, q kinds.EntryQuery) ([]int64, error) {
+func (s *Store) seqsByKey(ctx context.Context, tenants, names []string, q kinds.EntryQuery) ([]int64, error) {
 	hashes := make([][16]byte, 0, len(names))
-	for _, kind := range names {
-		hashes = append(hashes, keyHash(tenant, kind, q.Key))
+	for i, kind := range names {
+		hashes = append(hashes, keyHash(tenants[i], kind, q.Key))
 	}
 	rows, err := s.pool.Query(ctx, `
 		SELECT e.seq FROM ledger.keys k JOIN ledger.entries e USING (seq)
-		WHERE k.key_hash = ANY($1) AND e.tenant = $2 AND e.key = $3 AND e.seq > $4 AND e.seq < $5
+		WHERE k.key_hash = ANY($1) AND e.tenant = ANY($2) AND e.key = $3 AND e.seq > $4 AND e.seq < $5
 		  AND ($6::timestamptz IS NULL OR e.recorded_at >= $6) AND ($7::timestamptz IS NULL OR e.recorded_at < $7)
-		ORDER BY e.seq LIMIT $8`, hashes, tenant, q.Key, q.After, q.Size, q.From, q.To, q.Limit)
+		ORDER BY e.seq LIMIT $8`, hashes, tenants, q.Key, q.After, q.Size, q.From, q.To, q.Limit)
 	if err != nil {
 		return nil, unavailable(err)
 	}

@@ -49,7 +49,8 @@ func (s *Store) visibleLeaf(ctx context.Context, tenant string, see kinds.Visibi
 	var kind, tokenID string
 	var hash []byte
 	b := &pgx.Batch{}
-	b.Queue(`SELECT kind, token_id, leaf_hash FROM ledger.entries WHERE seq = $2 AND tenant = $1`, tenant, seq).QueryRow(func(row pgx.Row) error {
+	b.Queue(`SELECT kind, token_id, leaf_hash FROM ledger.entries WHERE seq = $2 AND (tenant = $1 OR (tenant = '' AND kind = ANY($3)))`,
+		tenant, seq, see.LogKinds()).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&kind, &tokenID, &hash)
 	})
 	b.Queue(`SELECT `+headColumns+` FROM ledger.head WHERE base <= $1 ORDER BY incarnation DESC LIMIT 1`, seq).QueryRow(func(row pgx.Row) (err error) {
