@@ -31,7 +31,7 @@ func scanEntry(row pgx.CollectableRow) (ledger.Entry, error) {
 // Entry reads one entry of a tenant, or of the log itself. ErrNotFound when there is none or the asker may not see it.
 func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, seq int64) (ledger.Entry, error) {
 	rows, err := s.pool.Query(ctx, `
-		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq) 
+		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq)
 		WHERE e.seq = $2 AND (e.tenant = $1 OR (e.tenant = '' AND e.kind = ANY($3)))`, tenant, seq, see.LogKinds())
 	if err != nil {
 		return ledger.Entry{}, unavailable(err)
