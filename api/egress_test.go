@@ -237,9 +237,13 @@ func TestEgressCountsWhatWasErased(t *testing.T) {
 	if body := x.ask("&frame_id=f1"); len(body.Lines) != 1 || body.Erased != (audit.Erased{}) {
 		t.Fatalf("before: %+v", body)
 	}
-	x.post(kinds.Admin, "/v1/erasures", fmt.Sprintf(`{"seqs":[%d],"reason":"asked for"}`, served))
+	bundle, err := x.s.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Sample(t, &kinds.ReceiptBundle, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.post(kinds.Admin, "/v1/erasures", fmt.Sprintf(`{"seqs":[%d,%d],"reason":"asked for"}`, served, bundle.Seq))
 	body := x.ask("&frame_id=f1&verify=true")
-	if len(body.Lines) != 0 || body.Erased.Reports != 1 {
+	if len(body.Lines) != 0 || body.Erased != (audit.Erased{Reports: 1, Exchanges: 1}) {
 		t.Errorf("after: %+v", body)
 	}
 	if body := x.ask(""); body.Totals.FramesServed != "3" || body.Erased.Reports != 1 || !slices.Contains(body.Lines[0].Flags, audit.FlagErased) {
