@@ -13,6 +13,7 @@ import (
 
 // NewToken asks for a bearer token.
 type NewToken struct {
+	Tenant    string    `json:"tenant,omitzero"`     // for an operator only; everybody else's token tells the tenant
 	Role      string    `json:"role"`                // host, auditor, billing or admin
 	Name      string    `json:"name"`                // what it is for, for people
 	ExpiresAt time.Time `json:"expires_at,omitzero"` // at most 400 days ahead; zero for the server's default of 90 days
