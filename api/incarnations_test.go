@@ -22,7 +22,7 @@ func (s *service) openIncarnation(t *testing.T) {
 	_, keys := ledgertest.NewKeys(t, postgres.IncarnationOrigin(head.Origin, 1))
 	_, err = s.Store.OpenIncarnation(t.Context(), postgres.OpenIncarnationOptions{
 		NewKeys: func(string, bool) (postgres.Keys, error) { return keys, nil },
-		Old:     s.Keys.Verifier, Previous: []byte(head.Checkpoint), Force: true, Reason: "a drill", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Old:     s.Keys, Previous: []byte(head.Checkpoint), Force: true, Reason: "a drill", Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

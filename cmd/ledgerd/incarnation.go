@@ -54,7 +54,7 @@ func (c *incarnationOpenCmd) Run(p *process) error {
 		return fmt.Errorf("reading the last known checkpoint: %w", err)
 	}
 	opened, err := store.OpenIncarnation(p.ctx, postgres.OpenIncarnationOptions{
-		NewKeys: c.newKeys, Old: old.Verifier, Previous: previous, Force: c.Force, Reason: c.Reason, Now: time.Now, Log: c.logger(p.stderr),
+		NewKeys: c.newKeys, Old: old, Previous: previous, Force: c.Force, Reason: c.Reason, Now: time.Now, Log: c.logger(p.stderr),
 	})
 	if errors.Is(err, postgres.ErrUsable) {
 		return fmt.Errorf("%w; --force opens a new log all the same", err)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/mod/sumdb/note"
 
 	"ledgerd/internal/kinds"
 	"ledgerd/ledger"
@@ -30,9 +29,9 @@ type OpenIncarnationOptions struct {
 	// returns. begun says that the log's head is there already, so that only the same keys will do. It is called under the
 	// lock of the head, and only once nothing else speaks against a new log.
 	NewKeys  func(origin string, begun bool) (Keys, error)
-	Old      note.Verifier // of the log before
-	Previous []byte        // its newest known checkpoint
-	Force    bool          // open it even though the log before could be signed on
+	Old      Keys   // of the log before
+	Previous []byte // its newest known checkpoint
+	Force    bool   // open it even though the log before could be signed on
 	Reason   string
 	Now      Clock
 	Log      *slog.Logger
@@ -56,14 +55,14 @@ func (s *Store) OpenIncarnation(ctx context.Context, o OpenIncarnationOptions) (
 	if err != nil {
 		return ledger.Head{}, err
 	}
-	if head.Origin == o.Old.Name() {
+	if head.Origin == o.Old.Verifier.Name() {
 		keys, err := s.addIncarnation(ctx, o)
 		if err != nil {
 			return ledger.Head{}, err
 		}
 		return s.firstEntry(ctx, keys, o)
 	}
-	if want := IncarnationOrigin(o.Old.Name(), head.Incarnation); head.Incarnation == 0 || head.Origin != want {
+	if want := IncarnationOrigin(o.Old.Verifier.Name(), head.Incarnation); head.Incarnation == 0 || head.Origin != want {
 		return ledger.Head{}, fmt.Errorf("%w (the log is %q)", ErrOrigin, head.Origin)
 	}
 	keys, err := o.NewKeys(head.Origin, true)
@@ -109,7 +108,7 @@ func (s *Store) addIncarnation(ctx context.Context, o OpenIncarnationOptions) (K
 
 // kept is the checkpoint of the old log that was kept outside.
 func (o OpenIncarnationOptions) kept(old ledger.Head) (ledger.SignedCheckpoint, error) {
-	kept, err := ledger.OpenCheckpoint(o.Previous, old.Origin, o.Old)
+	kept, err := ledger.OpenCheckpoint(o.Previous, old.Origin, o.Old.verifiers()...)
 	if err != nil {
 		return kept, fmt.Errorf("the last known checkpoint of the log before: %w", err)
 	}
@@ -122,7 +121,7 @@ func (s *Store) unusable(ctx context.Context, old ledger.Head, o OpenIncarnation
 	if err != nil || o.Force {
 		return err
 	}
-	err = s.continues(ctx, old, []note.Verifier{o.Old}, kept.Checkpoint())
+	err = s.continues(ctx, old, o.Old.verifiers(), kept.Checkpoint())
 	if err == nil {
 		_, err = loadFrontier(ctx, s.pool, old)
 	}
@@ -161,14 +160,14 @@ func (s *Store) lastKnown(ctx context.Context, old ledger.Head, o OpenIncarnatio
 	if err != nil {
 		return kept, err
 	}
-	err = s.continues(ctx, old, []note.Verifier{o.Old}, kept.Checkpoint())
+	err = s.continues(ctx, old, o.Old.verifiers(), kept.Checkpoint())
 	if errors.Is(err, kinds.ErrReadOnly) {
 		return kept, nil
 	}
 	if err != nil {
 		return kept, err
 	}
-	return ledger.OpenCheckpoint([]byte(old.Checkpoint), old.Origin, o.Old)
+	return ledger.OpenCheckpoint([]byte(old.Checkpoint), old.Origin, o.Old.verifiers()...)
 }
 
 // entryAfter is the new log's first entry, given how the old log ends.

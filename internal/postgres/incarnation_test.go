@@ -31,7 +31,7 @@ func drill(t *testing.T, l *ledgertest.Ledger) (o postgres.OpenIncarnationOption
 	}
 	_, keys = ledgertest.NewKeys(t, postgres.IncarnationOrigin(head.Origin, head.Incarnation+1))
 	return postgres.OpenIncarnationOptions{
-		NewKeys: only(keys), Old: l.Keys.Verifier, Previous: []byte(head.Checkpoint), Force: true, Reason: "a drill", Now: time.Now,
+		NewKeys: only(keys), Old: l.Keys, Previous: []byte(head.Checkpoint), Force: true, Reason: "a drill", Now: time.Now,
 		Log: slog.New(slog.DiscardHandler),
 	}, keys
 }
@@ -158,7 +158,7 @@ func TestIncarnationRefusals(t *testing.T) {
 	}{
 		"a whole log":              {func(o *postgres.OpenIncarnationOptions) { o.Force = false }, postgres.ErrUsable},
 		"another log's checkpoint": {func(o *postgres.OpenIncarnationOptions) { o.Previous = foreign }, ledger.ErrCheckpoint},
-		"another log's key":        {func(o *postgres.OpenIncarnationOptions) { o.Old = other.Verifier }, postgres.ErrOrigin},
+		"another log's key":        {func(o *postgres.OpenIncarnationOptions) { o.Old = other }, postgres.ErrOrigin},
 	} {
 		o := good
 		o.NewKeys = func(string, bool) (postgres.Keys, error) {
@@ -211,5 +211,18 @@ func TestIncarnationGoesOnAfterACrash(t *testing.T) {
 	}
 	if head, err := l.Store.OpenIncarnation(t.Context(), options); err != nil || head.Base != 3 || head.Size != 1 || !begun {
 		t.Errorf("going on: %+v, begun %v, %v", head, begun, err)
+	}
+}
+
+// The last known checkpoint may be from before the log changed its key: any of its keys will do.
+func TestIncarnationOfALogThatChangedItsKey(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	options, _ := drill(t, l)
+	_, next := ledgertest.NewKeys(t, l.Keys.Signer.Name())
+	next.Others = []postgres.Keys{l.Keys}
+	options.Old = next
+	if head, err := l.Store.OpenIncarnation(t.Context(), options); err != nil || head.Size != 1 {
+		t.Errorf("%+v, %v", head, err)
 	}
 }

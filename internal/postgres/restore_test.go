@@ -145,7 +145,7 @@ func TestIncarnation(t *testing.T) {
 	origin := postgres.IncarnationOrigin(l.Keys.Signer.Name(), 1)
 	_, keys := ledgertest.NewKeys(t, origin)
 	options := postgres.OpenIncarnationOptions{
-		NewKeys: only(keys), Old: l.Keys.Verifier, Previous: []byte(lost.Checkpoint), Reason: "a disk was lost", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		NewKeys: only(keys), Old: l.Keys, Previous: []byte(lost.Checkpoint), Reason: "a disk was lost", Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	head, err := l.Store.OpenIncarnation(t.Context(), options)
 	if err != nil {
