@@ -75,12 +75,12 @@ func (a *API) bundleRoutes() []*Route {
 		{Name: "witness_mode", Form: "string", Doc: "mpc-tls, proxy-tls, tee-quote or provider-signature."}, {Name: "status", Form: "string", Doc: "The recorded verdict: valid or indeterminate."},
 		{Name: "request_id", Form: "string", Doc: "The request that the host said it belongs to."},
 		{Name: "from", Form: "date-time", Doc: "The receipt's timestamp, from this instant on."}, {Name: "to", Form: "date-time", Doc: "The receipt's timestamp, before this instant."},
-		{Name: "cursor", Form: "string", Doc: "next_cursor of the page before."}, {Name: "limit", Form: "integer", Doc: "Bundles per page, 1 to 100, 50 by default."},
+		{Name: "cursor", Form: "string", Doc: "next_cursor of the page before."}, {Name: "limit", Form: "integer", Doc: "Bundles per page at most, 1 to 100, 50 by default."},
 	}
 	return []*Route{
 		{
 			Method: "GET", Path: "/v1/receipt-bundles", Name: "searchReceiptBundles", Summary: "Search recorded bundles", Roles: bundleReaders, Query: search,
-			Doc:     "In order of seq. All conditions must hold. Times are the receipts' own, effective times.",
+			Doc:     "In order of seq. All conditions must hold. Times are the receipts' own, effective times. A page ends early where the contents in it reach 8 MiB; next_cursor then leads on.",
 			Replies: []Reply{{Status: 200, Doc: "A page.", Body: BundleListBody{}}}, handle: a.searchBundles,
 		},
 		{
@@ -258,7 +258,7 @@ func (a *API) bundleQuery(c *call) (q kinds.BundleQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.Limit = int(limit)
+	q.Limit, q.Bytes = int(limit), pageBytes
 	q.After, q.Size, err = a.pageStart(c)
 	return q, err
 }

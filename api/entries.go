@@ -50,6 +50,9 @@ type EntryListBody struct {
 const (
 	defaultPage = 50
 	maxPage     = 200
+
+	// pageBytes ends a page by the contents in it. An answer is about three times that, since each content is in it twice.
+	pageBytes = 8 << 20
 )
 
 func (a *API) entryRoutes() []*Route {
@@ -63,7 +66,8 @@ func (a *API) entryRoutes() []*Route {
 		},
 		{
 			Method: "GET", Path: "/v1/entries", Name: "listEntries", Summary: "List entries in order of seq",
-			Doc:   "Times are recorded times, the server's own. Pages are of one tree: the cursor pins its size and the filters.",
+			Doc: "Times are recorded times, the server's own. Pages are of one tree: the cursor pins its size and the filters. " +
+				"A page ends early where the contents in it reach 8 MiB; next_cursor then leads on.",
 			Roles: anyRole,
 			Query: []Param{
 				{Name: "kind", Form: "string", Doc: "Only entries of this kind."},
@@ -71,7 +75,7 @@ func (a *API) entryRoutes() []*Route {
 				{Name: "from", Form: "date-time", Doc: "Recorded at or after this instant."},
 				{Name: "to", Form: "date-time", Doc: "Recorded before this instant."},
 				{Name: "cursor", Form: "string", Doc: "next_cursor of the page before."},
-				{Name: "limit", Form: "integer", Doc: "Entries per page, 1 to 200, 50 by default."},
+				{Name: "limit", Form: "integer", Doc: "Entries per page at most, 1 to 200, 50 by default."},
 			},
 			Replies: []Reply{{Status: 200, Doc: "A page.", Body: EntryListBody{}}}, handle: a.listEntries,
 		},
@@ -155,7 +159,7 @@ func (a *API) entryQuery(c *call) (q kinds.EntryQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.Limit = int(limit)
+	q.Limit, q.Bytes = int(limit), pageBytes
 	if q.Key, err = c.query.identifier("key"); err != nil {
 		return q, err
 	}

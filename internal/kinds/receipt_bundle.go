@@ -215,4 +215,5 @@ type BundleQuery struct {
 	After    int64 // seq of the last entry seen, -1 to begin
 	Size     int64 // entries from this seq on are left out
 	Limit    int
+	Bytes    int64 // contents of a page, as of EntryQuery
 }

@@ -84,4 +84,5 @@ type EntryQuery struct {
 	After int64 // seq of the last entry seen, -1 to begin
 	Size  int64 // entries from this seq on are left out, so that pages are of one tree
 	Limit int
+	Bytes int64 // contents of a page, which has one entry at least; 0 for no bound
 }

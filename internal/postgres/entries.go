@@ -48,15 +48,29 @@ func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, 
 	return found[0], err
 }
 
-// Entries lists a tenant's entries, and those of the log itself, in order of seq, at most q.Limit of them. next is where to go on, or -1 at the end. An
-// asker that sees only some entries may get short pages, even empty ones, before the end: a page reads a bounded number.
+// Entries lists a tenant's entries, and those of the log itself, in order of seq, at most q.Limit of them and q.Bytes of their
+// contents. next is where to go on, or -1 at the end. An asker that sees only some entries may get short pages, even empty
+// ones, before the end: a page reads a bounded number.
 func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility, q kinds.EntryQuery) (list []ledger.Entry, next int64, err error) {
 	seqs, err := s.entrySeqs(ctx, tenant, see, q)
-	if err != nil || len(seqs) == 0 {
+	if err != nil {
 		return nil, -1, err
 	}
+	return s.page(ctx, see, seqs, q.Limit, q.Bytes)
+}
+
+// page reads the entries of one page, given in order; limit is how many were looked for. It ends early where their contents
+// exceed a number of bytes (0 for no bound), which Postgres knows without reading them.
+func (s *Store) page(ctx context.Context, see kinds.Visibility, seqs []int64, limit int, bytes int64) (list []ledger.Entry, next int64, err error) {
+	if len(seqs) == 0 {
+		return nil, -1, nil
+	}
 	rows, err := s.pool.Query(ctx, `
-		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq) WHERE e.seq = ANY($1) ORDER BY e.seq`, seqs)
+		SELECT `+entryColumns+` FROM (
+			SELECT seq, row_number() OVER line AS place, sum(coalesce(octet_length(content), 0)) OVER line AS bytes
+			FROM ledger.contents WHERE seq = ANY($1) WINDOW line AS (ORDER BY seq ROWS UNBOUNDED PRECEDING)) AS sized
+		JOIN ledger.entries e USING (seq) JOIN ledger.contents c USING (seq)
+		WHERE sized.place = 1 OR $2::bigint = 0 OR sized.bytes <= $2 ORDER BY e.seq`, seqs, bytes)
 	if err != nil {
 		return nil, -1, unavailable(err)
 	}
@@ -67,7 +81,21 @@ func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility
 	if err := s.erasedBy(ctx, all); err != nil {
 		return nil, -1, err
 	}
-	return visible(all, see, q.Limit)
+	next = -1
+	if len(seqs) == limit || len(all) < len(seqs) {
+		next = all[len(all)-1].Seq
+	}
+	return visible(all, see), next, nil
+}
+
+// visible drops what the asker may not see.
+func visible(all []ledger.Entry, see kinds.Visibility) (list []ledger.Entry) {
+	for _, e := range all {
+		if see.Sees(e.Meta.Kind, e.Meta.Actor.TokenID) {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // entrySeqs finds the seqs of one page. Each kind is a range of one index; the ranges are merged by seq.

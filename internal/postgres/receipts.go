@@ -9,13 +9,13 @@ import (
 	"ledgerd/ledger"
 )
 
-// ReceiptBundles lists a tenant's recorded bundles in order of seq, at most q.Limit of them. next is where to go on, or -1
-// at the end. As with Entries, an asker that sees only some of them may get short pages.
+// ReceiptBundles lists a tenant's recorded bundles in order of seq, at most q.Limit of them and q.Bytes of their contents.
+// next is where to go on, or -1 at the end. As with Entries, an asker that sees only some of them may get short pages.
 func (s *Store) ReceiptBundles(ctx context.Context, tenant string, see kinds.Visibility, q kinds.BundleQuery) (list []ledger.Entry, next int64, err error) {
 	// Each filter is "not asked, or equal": with the values known when the statement is planned, Postgres drops the ones
 	// that are not asked and picks the index of one that is, so it must not be planned once for all (QueryExecModeExec).
 	rows, err := s.pool.Query(ctx, `
-		SELECT `+entryColumns+` FROM ledger.receipts r JOIN ledger.entries e USING (seq) JOIN ledger.contents c USING (seq)
+		SELECT r.seq FROM ledger.receipts r
 		WHERE r.tenant = $1 AND r.seq > $2 AND r.seq < $3
 		  AND ($4::text IS NULL OR r.receipt_id = $4) AND ($5::text IS NULL OR r.receipt_digest = $5)
 		  AND ($6::text IS NULL OR r.request_digest = $6) AND ($7::text IS NULL OR r.response_digest = $7)
@@ -30,27 +30,11 @@ func (s *Store) ReceiptBundles(ctx context.Context, tenant string, see kinds.Vis
 	if err != nil {
 		return nil, -1, unavailable(err)
 	}
-	all, err := pgx.CollectRows(rows, scanEntry)
+	seqs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return nil, -1, unavailable(err)
 	}
-	if err := s.erasedBy(ctx, all); err != nil {
-		return nil, -1, err
-	}
-	return visible(all, see, q.Limit)
-}
-
-// visible drops what the asker may not see, and says where the listing goes on.
-func visible(all []ledger.Entry, see kinds.Visibility, limit int) (list []ledger.Entry, next int64, err error) {
-	for _, e := range all {
-		if see.Sees(e.Meta.Kind, e.Meta.Actor.TokenID) {
-			list = append(list, e)
-		}
-	}
-	if len(all) < limit {
-		return list, -1, nil
-	}
-	return list, all[len(all)-1].Seq, nil
+	return s.page(ctx, see, seqs, q.Limit, q.Bytes)
 }
 
 // TrustPolicyAt reads one recorded trust policy of the tenant. ErrNotFound when seq is no such entry.

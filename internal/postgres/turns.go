@@ -36,7 +36,7 @@ func (s *Store) Turn(ctx context.Context, tenant string, see kinds.Visibility, t
 	if err != nil {
 		return e, err
 	}
-	if e.Entries, _, err = visible(all, see, len(all)+1); err != nil || len(e.Entries) == 0 {
+	if e.Entries = visible(all, see); len(e.Entries) == 0 {
 		return e, err
 	}
 	if e.Conflicts, err = s.conflicts(ctx, tenant, seqsOf(e.Entries), size); err != nil {
