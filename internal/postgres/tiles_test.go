@@ -118,6 +118,10 @@ func TestTilesAndBundles(t *testing.T) {
 	for name, l := range map[string]*ledgertest.Ledger{"the first log": ledgertest.New(t), "a later log": laterLog(t)} {
 		fill(t, l, 700)
 		all := recompute(t, l)
+		head, err := l.Store.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, widest := range tlog.NewTiles(ledger.TileHeight, 0, 700) {
 			want, err := tlog.ReadTileData(widest, all)
 			if err != nil {
@@ -126,18 +130,18 @@ func TestTilesAndBundles(t *testing.T) {
 			for _, width := range []int{1, 2, 17, 128, 187, 255, 256} {
 				tile := widest
 				tile.W = width
-				checkTile(t, l, name, tile, want, width <= widest.W)
+				checkTile(t, l, name, head.Incarnation, tile, want, width <= widest.W)
 			}
 		}
 		for _, beyond := range []tlog.Tile{{H: 8, L: 0, N: 3, W: 1}, {H: 8, L: 1, N: 1, W: 1}, {H: 8, L: 2, N: 0, W: 1}, {H: 8, L: 63, N: 0, W: 1}, {H: 8, L: 0, N: 1 << 60, W: 256}} {
-			checkTile(t, l, name, beyond, nil, false)
+			checkTile(t, l, name, head.Incarnation, beyond, nil, false)
 		}
 	}
 }
 
-func checkTile(t *testing.T, l *ledgertest.Ledger, name string, tile tlog.Tile, want []byte, exists bool) {
+func checkTile(t *testing.T, l *ledgertest.Ledger, name string, incarnation int, tile tlog.Tile, want []byte, exists bool) {
 	t.Helper()
-	data, err := l.Store.Tile(t.Context(), 0, tile)
+	data, err := l.Store.Tile(t.Context(), incarnation, tile)
 	if !exists {
 		if !errors.Is(err, kinds.ErrNotFound) {
 			t.Errorf("%s: %+v is not in the tree: %v", name, tile, err)
@@ -151,7 +155,7 @@ func checkTile(t *testing.T, l *ledgertest.Ledger, name string, tile tlog.Tile, 
 		return
 	}
 	tile.L = ledger.EntriesLevel
-	bundle, err := l.Store.EntryBundle(t.Context(), 0, tile)
+	bundle, err := l.Store.EntryBundle(t.Context(), incarnation, tile)
 	if err != nil {
 		t.Errorf("%s: bundle %+v: %v", name, tile, err)
 		return
