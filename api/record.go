@@ -193,7 +193,19 @@ func readBody(c *call, limit int) ([]byte, error) {
 		return nil, err
 	}
 	defer body.Close()
-	return io.ReadAll(body)
+	read, err := io.ReadAll(body)
+	if p, _ := problemOf(err); err != nil && p.Status == http.StatusRequestEntityTooLarge {
+		drain(c.http)
+	}
+	return read, err
+}
+
+// drainBytes is how much is read on of a body that is too large, so that a client that reads nothing before it has sent all
+// finds the answer, and not a connection that was reset. It is kept nowhere.
+const drainBytes = 16 << 20
+
+func drain(r *http.Request) {
+	_, _ = io.CopyN(io.Discard, r.Body, drainBytes) // it ends early with the body, or with the connection
 }
 
 // requireMedia refuses a body of another media type than the route's, or another charset than JSON's.
