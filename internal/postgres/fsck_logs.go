@@ -95,7 +95,7 @@ func (f *fsck) heads() []ledger.Head {
 func (f *fsck) incarnations() []int32 {
 	list := make([]int32, 0, len(f.logs))
 	for _, l := range f.logs {
-		list = append(list, int32(l.head.Incarnation)) //nolint:gosec // the column is an integer
+		list = append(list, int32(l.head.Incarnation))
 	}
 	return list
 }
