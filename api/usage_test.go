@@ -182,9 +182,9 @@ func TestDrillDownOfUsage(t *testing.T) {
 		t.Fatalf("%+v", providers)
 	}
 	var seqs []int64
-	for after := int64(-1); ; {
+	for after := ""; ; {
 		var page api.UsageLinesBody
-		s.as(t, kinds.Auditor, http.MethodGet, "/v1/usage/lines?"+yearOf("provider_id", "south", "limit", "2", "after", fmt.Sprint(after)), "").into(t, &page)
+		s.as(t, kinds.Auditor, http.MethodGet, "/v1/usage/lines?"+yearOf("provider_id", "south", "limit", "2")+after, "").into(t, &page)
 		for _, l := range page.Lines {
 			if l.ProviderID != "south" || l.Tokens != "10" || len(l.Frames) != 1 || l.Frames[0].FrameID != "page" || l.CustomerID != "c" {
 				t.Fatalf("%+v", l)
@@ -194,7 +194,7 @@ func TestDrillDownOfUsage(t *testing.T) {
 		if page.Next == nil {
 			break
 		}
-		after = *page.Next
+		after = fmt.Sprint("&after=", *page.Next)
 	}
 	if !reflect.DeepEqual(seqs, []int64{0, 1, 2, 3, 4}) {
 		t.Fatalf("%v", seqs)

@@ -213,7 +213,7 @@ func TestFailedStartKeepsTokens(t *testing.T) {
 	dir := devFolder(t)
 	first := startDev(t, dir)
 	first.end(t, syscall.SIGTERM)
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a port to be in the way
+	taken, err := net.Listen("tcp", "127.0.0.1:0") // a port to be in the way
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -185,6 +185,25 @@ func TestFsckKnowsErasures(t *testing.T) {
 	}
 }
 
+// An erasure that was written past the append path excuses nothing that no erasure can destroy.
+func TestFsckKnowsWhatCannotBeErased(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	appendConsents(t, l.Appender, 0, 2)
+	r, err := l.Appender.Append(t.Context(), admin, erasure(t, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range []string{`tenant = 'umbrella'`, `kind = 'trust-policy'`, `kind = 'unheard-of'`} {
+		asAdmin(t, l, `UPDATE ledger.entries SET `+set+` WHERE seq = 0`)
+		_, faults := fsck(t, l)
+		if !slices.ContainsFunc(faults, func(f audit.Fault) bool { return f.Seq == r.Seq && f.Code == audit.FaultErased }) {
+			t.Errorf("%s: %v", set, faults)
+		}
+		asAdmin(t, l, `UPDATE ledger.entries SET tenant = $1, kind = 'consent' WHERE seq = 0`, ledgertest.Tenant)
+	}
+}
+
 // changedBehind changes tables behind the triggers, and returns what puts them back.
 func changedBehind(t *testing.T, super *pgx.Conn, sql string) (undo func()) {
 	t.Helper()
