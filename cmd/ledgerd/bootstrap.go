@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,13 +166,26 @@ func (c *bootstrapCmd) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		conn.LogKeys = keys.VerifierKeys()
+		conn.LogKeys = withEarlierLogs(keys.VerifierKeys(), old.LogKeys)
 	}
 	if err := writeConnection(c.DataDir, conn); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "ready: tenant %q; URLs and tokens are in %s\n", c.Tenant, connectionPath(c.DataDir))
 	return err
+}
+
+// withEarlierLogs adds to the verifier keys of the current log those of old that are of other names: the logs before it, whose
+// checkpoints fsck checks as well.
+func withEarlierLogs(current, old []string) []string {
+	name := func(verifierKey string) string { before, _, _ := strings.Cut(verifierKey, "+"); return before }
+	all := slices.Clone(current)
+	for _, key := range old {
+		if !slices.ContainsFunc(current, func(k string) bool { return name(k) == name(key) }) {
+			all = append(all, key)
+		}
+	}
+	return all
 }
 
 func migrateUp(ctx context.Context, ownerURL string) error {

@@ -75,6 +75,7 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error
 	if err != nil {
 		return err
 	}
+	conn.LogKeys = withEarlierLogs(conn.LogKeys, old.LogKeys)
 	var stopEngine func() error
 	if conn.ClickHouseURL, stopEngine, err = startClickHouse(p.ctx, c.Clickhouse, dir, p.stderr); err != nil {
 		return err

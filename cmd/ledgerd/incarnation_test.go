@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ledgerd/internal/devstack/pgtest"
@@ -79,6 +80,25 @@ func TestRestoreThroughTheBinary(t *testing.T) {
 	}
 	if status, _, err := i.do(t.Context(), "GET", "/v1/entries/0", kinds.Auditor, ""); err != nil || status != 200 {
 		t.Errorf("reading while read-only: %d %v", status, err)
+	}
+}
+
+// After a drill on a laptop, dev.json still has what a whole check needs: the keys of all logs.
+func TestDevKeepsTheKeysOfEarlierLogs(t *testing.T) {
+	t.Parallel()
+	dir := devFolder(t)
+	first := startDev(t, dir)
+	if code, stdout, stderr := command(t.Context(), "incarnation", "open", "--force", "--database-url", first.PostgresURL, "--signing-key-file", filepath.Join(dir, signingName),
+		"--checkpoint-file", filepath.Join(dir, keptName), "--reason", "a drill"); code != 0 {
+		t.Fatalf("incarnation open: exit %d\n%s%s", code, stdout, stderr)
+	}
+	first.end(t, syscall.SIGTERM)
+	second := startDev(t, dir)
+	if len(second.LogKeys) != 2 || second.LogKeys[1] != first.LogKeys[0] {
+		t.Errorf("%q after %q", second.LogKeys, first.LogKeys)
+	}
+	if code, stdout, stderr := command(t.Context(), "fsck", "--data-dir", dir); code != 0 {
+		t.Errorf("fsck: exit %d\n%s%s", code, stdout, stderr)
 	}
 }
 
