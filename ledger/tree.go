@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -128,19 +127,4 @@ func joinHashes(hashes []tlog.Hash) []byte {
 		b = append(b, h[:]...)
 	}
 	return b
-}
-
-// ErrHashes says that a byte string is not a whole number of hashes.
-var ErrHashes = errors.New("not a whole number of 32-byte hashes")
-
-// SplitHashes is the inverse of what a Tile's Hashes hold.
-func SplitHashes(b []byte) ([]tlog.Hash, error) {
-	if len(b)%tlog.HashSize != 0 {
-		return nil, ErrHashes
-	}
-	hashes := make([]tlog.Hash, 0, len(b)/tlog.HashSize)
-	for ; len(b) > 0; b = b[tlog.HashSize:] {
-		hashes = append(hashes, tlog.Hash(b[:tlog.HashSize]))
-	}
-	return hashes, nil
 }

@@ -2,7 +2,6 @@ package ledger_test
 
 import (
 	"bytes"
-	"slices"
 	"testing"
 
 	"github.com/transparency-dev/merkle/rfc6962"
@@ -150,20 +149,5 @@ func TestNewFrontierRefusesOtherWidths(t *testing.T) {
 		if _, err := ledger.NewFrontier(c.size, c.levels); err == nil {
 			t.Errorf("size %d with %d levels was accepted", c.size, len(c.levels))
 		}
-	}
-}
-
-func TestSplitHashes(t *testing.T) {
-	var joined []byte
-	want := []tlog.Hash{leaf(0), leaf(1), leaf(2)}
-	for _, h := range want {
-		joined = append(joined, h[:]...)
-	}
-	got, err := ledger.SplitHashes(joined)
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if _, err := ledger.SplitHashes(joined[1:]); err == nil {
-		t.Error("95 bytes were accepted")
 	}
 }
