@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -237,11 +239,12 @@ func listedBundle(e ledger.Entry) (BundleBody, error) {
 }
 
 func (a *API) bundleQuery(c *call) (q kinds.BundleQuery, err error) {
-	for name, field := range map[string]**string{
+	fields := map[string]**string{
 		"receipt_id": &q.ReceiptID, "receipt_digest": &q.ReceiptDigest, "request_digest": &q.RequestDigest, "response_digest": &q.ResponseDigest,
 		"endpoint_host": &q.EndpointHost, "model": &q.ModelID, "class": &q.RetentionClass, "provider": &q.Provider,
 		"witness_mode": &q.WitnessMode, "status": &q.Status, "request_id": &q.RequestID,
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if _, ok := c.query[name]; !ok {
 			continue
 		}
@@ -249,7 +252,7 @@ func (a *API) bundleQuery(c *call) (q kinds.BundleQuery, err error) {
 		if err != nil {
 			return q, err
 		}
-		*field = &value
+		*fields[name] = &value
 	}
 	if q.From, q.To, err = c.query.period(); err != nil {
 		return q, err

@@ -88,10 +88,8 @@ func (a *API) listConsents(c *call) (reply, error) {
 }
 
 func (a *API) consentQuery(c *call, head ledger.Head) (q audit.ConsentQuery, err error) {
-	for name, field := range map[string]*string{"provider_id": &q.ProviderID, "scope": &q.Scope, "grantor": &q.Grantor} {
-		if *field, err = c.query.identifier(name); err != nil {
-			return q, err
-		}
+	if err := c.query.identifiers(map[string]*string{"provider_id": &q.ProviderID, "scope": &q.Scope, "grantor": &q.Grantor}); err != nil {
+		return q, err
 	}
 	if q.GrantorKind, err = c.query.grantorKind(); err != nil {
 		return q, err

@@ -81,6 +81,24 @@ func (s *service) refusesCursor(t *testing.T, path, cursor, name string) {
 	}
 }
 
+// Of two faulty filters the same is named each time.
+func TestFaultyFiltersAreNamedInOrder(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for path, want := range map[string]string{
+		"/v1/receipt-bundles?receipt_id=&model=":                                            "model",
+		"/v1/usage?" + yearOf("group_by", "provider", "provider_id", "", "customer_id", ""): "customer_id",
+		"/v1/audit/egress?" + yearOf("scope", "", "customer_id", ""):                        "customer_id",
+		"/v1/consents?scope=&grantor=":                                                      "grantor",
+	} {
+		for range 8 {
+			if got := s.as(t, kinds.Auditor, "GET", path, ""); got.status != http.StatusBadRequest || got.problem(t).Param != want {
+				t.Fatalf("%s: %d %s", path, got.status, got.body)
+			}
+		}
+	}
+}
+
 // forged is a cursor with other members.
 func forged(t *testing.T, genuine string, change map[string]any) string {
 	t.Helper()

@@ -122,13 +122,11 @@ func egressQuery(c *call, head ledger.Head) (q audit.EgressQuery, err error) {
 		return q, err
 	}
 	q.From, q.To = *from, *to
-	for name, field := range map[string]*string{
+	if err := c.query.identifiers(map[string]*string{
 		"provider_id": &q.ProviderID, "customer_id": &q.CustomerID, "grantor": &q.Grantor, "scope": &q.Scope,
 		"frame_id": &q.FrameID, "content_digest": &q.ContentDigest,
-	} {
-		if *field, err = c.query.identifier(name); err != nil {
-			return q, err
-		}
+	}); err != nil {
+		return q, err
 	}
 	if q.GrantorKind, err = c.query.grantorKind(); err != nil {
 		return q, err

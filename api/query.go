@@ -1,7 +1,9 @@
 package api
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -112,4 +114,14 @@ func (q query) identifier(name string) (string, error) {
 		return "", badParam(name, "it must be 1 to 512 bytes of UTF-8 without control characters")
 	}
 	return s, nil
+}
+
+// identifiers reads several names, each into its field. They are read in order, so that of two faults the same is told each time.
+func (q query) identifiers(fields map[string]*string) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if *fields[name], err = q.identifier(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -133,12 +133,10 @@ func (c *call) usageQuestion(q *metering.Question, head ledger.Head) error {
 		return err
 	}
 	q.Tenant, q.From, q.To = c.who.Tenant, *from, *to
-	for name, field := range map[string]*string{
+	if err := c.query.identifiers(map[string]*string{
 		"provider_id": &q.ProviderID, "customer_id": &q.CustomerID, "request_id": &q.RequestID, "turn_id": &q.TurnID, "frame_id": &q.FrameID,
-	} {
-		if *field, err = c.query.identifier(name); err != nil {
-			return err
-		}
+	}); err != nil {
+		return err
 	}
 	q.Below, err = c.query.treeSize(head)
 	return err
