@@ -25,14 +25,11 @@ type clickhouseCmd struct {
 
 // with opens both sides for f.
 func (c *clickhouseCmd) with(p *process, f func(*postgres.Store, *clickhouse.Client) error) error {
-	store, err := postgres.Open(p.ctx, c.DatabaseURL)
+	store, err := openStore(p.ctx, c.DatabaseURL)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := store.CheckSchema(p.ctx); err != nil {
-		return err
-	}
 	ch, err := clickhouse.Open(c.ClickhouseURL)
 	if err != nil {
 		return err

@@ -52,14 +52,11 @@ func (c *fsckCmd) check(p *process) (fsckResult, error) {
 			return fsckResult{}, err
 		}
 	}
-	store, err := postgres.Open(p.ctx, c.DatabaseURL)
+	store, err := openStore(p.ctx, c.DatabaseURL)
 	if err != nil {
 		return fsckResult{}, err
 	}
 	defer store.Close()
-	if err := store.CheckSchema(p.ctx); err != nil {
-		return fsckResult{}, err
-	}
 	out := newFsckOutput(p, c.JSON, time.Now)
 	o.Fault, o.Progress = out.fault, out.progress
 	heads, err := store.Fsck(p.ctx, o)

@@ -37,14 +37,11 @@ type incarnationOpenCmd struct {
 }
 
 func (c *incarnationOpenCmd) Run(p *process) error {
-	store, err := postgres.Open(p.ctx, c.DatabaseURL)
+	store, err := openStore(p.ctx, c.DatabaseURL)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := store.CheckSchema(p.ctx); err != nil {
-		return err
-	}
 	old, err := readKeys("", c.SigningKeyFile)
 	if err != nil {
 		return err

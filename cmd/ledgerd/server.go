@@ -60,6 +60,19 @@ type serverOptions struct {
 	ClickHouseURL  string // "" for none
 }
 
+// openStore connects as the service role, to a database whose schema is this program's.
+func openStore(ctx context.Context, url string) (*postgres.Store, error) {
+	store, err := postgres.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.CheckSchema(ctx); err != nil {
+		store.Close()
+		return nil, err
+	}
+	return store, nil
+}
+
 // newServer connects, checks, listens and starts the append path. What it starts ends with run.
 func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	s := &server{log: o.Log, metrics: prometheus.NewRegistry()}
@@ -68,10 +81,7 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 			s.close()
 		}
 	}()
-	if s.store, err = postgres.Open(ctx, o.DatabaseURL); err != nil {
-		return nil, err
-	}
-	if err := s.store.CheckSchema(ctx); err != nil {
+	if s.store, err = openStore(ctx, o.DatabaseURL); err != nil {
 		return nil, err
 	}
 	appending, err := s.openLog(ctx, o)
