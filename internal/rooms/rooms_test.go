@@ -12,7 +12,7 @@ import (
 )
 
 // cores are pure: inputs in, verdict out. They are also all that a core may import of ours, as listed below.
-var cores = []string{"ledger", "receipts", "receipts/air", "frames", "metering", "assembly"}
+var cores = []string{"ledger", "receipts", "receipts/air", "frames", "metering", "metering/billing", "assembly"}
 
 // may is the law: which of our packages each room may import. A room that is not listed may not exist.
 var may = map[string][]string{
@@ -26,6 +26,7 @@ var may = map[string][]string{
 	"receipts":                     {"frames", "internal/strictjson"},
 	"receipts/air":                 {"internal/strictjson"},
 	"metering":                     {"frames", "internal/strictjson"},
+	"metering/billing":             {"frames", "metering", "internal/strictjson"},
 	"assembly":                     {"internal/strictjson"},
 	"internal/strictjson":          {},
 	"internal/kinds":               {"+cores", "internal/strictjson"},
