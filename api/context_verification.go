@@ -46,7 +46,7 @@ func (a *API) contextVerifyRoutes() []*Route {
 			Doc: "With the entries that the recorded verdict names it must give that verdict (reproduced); with those that the ledger has now it may give another. " +
 				"The coverage says what a verdict does not prove.",
 			Segments: seqParam("The record's entry."), Replies: []Reply{{Status: 200, Doc: "Both verdicts.", Body: ContextVerificationBody{}}},
-			Problems: []string{"not-found", "erased", "context-part-missing", "context-part-mismatch"},
+			Problems: []string{"not-found", "erased"},
 			handle:   func(c *call) (reply, error) { return a.reverifyContext(c, kind) },
 		}
 	}

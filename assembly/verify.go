@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// Model is the version of the verification model. It changes with every change after which a recorded verdict might be reached
+// differently: a verdict depends on the rows, the model and the payloads shown, and on nothing else (section 9.2).
+const Model = "c0.verification.v1"
+
 // Verify says whether the recorded outcome of an assembly is the one that the contract dictates (sections 4 and 7.3). It is
 // a pure function of the record, the anchors and the payloads shown: the same ones give the same Report at any time. It
 // never panics and keeps nothing that it is given but the record's own texts. A nil or zero Assembly is refused.

@@ -29,11 +29,13 @@ func fsckArgs(t *testing.T, l *ledgertest.Ledger, more ...string) []string {
 
 func appendSamples(t *testing.T, l *ledgertest.Ledger) {
 	t.Helper()
-	if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.SamplePolicy(t)); err != nil {
-		t.Fatal(err)
+	for _, a := range ledgertest.SampleFirst(t) {
+		if _, err := l.Appender.Append(t.Context(), ledgertest.Host, a); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i, k := range ledgertest.Harmless() {
-		if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Sample(t, k, i)); err != nil {
+		if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Sample(t, k, i+1)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,20 +29,50 @@ type ContextReport struct {
 	Joined  kinds.ContextJoined `json:"joined"`
 }
 
-// VerifyContext judges a record with the parts given.
+// VerifyContext judges a recorded record with the parts given. *kinds.ErasedError when one that it can't be judged without was
+// erased; any other error is kinds.ErrStored, since what was recorded could be judged.
 func VerifyContext(r *kinds.RecordedContext, parts *kinds.ContextParts, shown ...assembly.Presented) (ContextReport, error) {
-	report, err := r.Kind.Judge(r.Submission, parts, shown...)
-	return ContextReport{Verdict: report, Joined: parts.Joined()}, err
+	report, err := r.Judge(parts, shown...)
+	return ContextReport{Verdict: report, Joined: parts.Joined()}, kinds.Unreadable(r.Seq, err)
 }
 
 // ReverifyContext judges a recorded record again: with the entries that its verdict names, and with those that the ledger has
-// now.
+// now. Errors are those of VerifyContext.
 func ReverifyContext(r *kinds.RecordedContext, then, current *kinds.ContextParts) (v ContextVerification, err error) {
 	v.Stored = ContextAnswer{Verdict: r.Receiver.Verdict, Joined: r.Receiver.Joined}
 	if v.Rerun, err = VerifyContext(r, then); err != nil {
 		return v, err
 	}
-	v.Reproduced = v.Stored.Verdict.Same(kinds.VerdictOf(v.Rerun.Verdict))
+	if v.Reproduced = r.Answers(v.Rerun.Verdict); !v.Reproduced {
+		if err := then.Erased(); err != nil { // it is not the verdict that changed
+			return v, err
+		}
+	}
 	v.Current, err = VerifyContext(r, current)
 	return v, err
+}
+
+// JudgedAgain reaches a recorded verdict again with what was found of the entries that it names, and says what is wrong; nil for
+// nothing. A verdict of which a part was erased can't be held to it.
+func JudgedAgain(r *kinds.RecordedContext, found map[int64]*kinds.ContextPart) *Fault {
+	fault := func(detail string) *Fault { return &Fault{Seq: r.Seq, Code: FaultVerdict, Detail: detail} }
+	if r.Receiver.Verdict.Model != assembly.Model {
+		return fault("the recorded verdict is by a version of the verification model that this program does not have")
+	}
+	joined := r.Receiver.Joined
+	seqs, ok := joined.Seqs()
+	if !ok {
+		return fault("the recorded verdict names more entries than any is reached with")
+	}
+	for _, seq := range seqs {
+		if seq >= r.Seq || found[seq] == nil {
+			return fault("the recorded verdict names an entry that is not there before it, or can't be read")
+		}
+	}
+	parts := joined.Select(found)
+	report, err := r.Judge(parts)
+	if err == nil && r.Answers(report) || parts.Erased() != nil {
+		return nil
+	}
+	return fault("the verifier does not reach the recorded verdict with the entries that it names")
 }

@@ -47,6 +47,8 @@ type Derived struct {
 	// erased or content or meta are not the recorded ones, which is a fault of its own.
 	Projection kinds.Projection
 	Known      bool
+	// Judged is a context record whose verdict was reached together with other entries: see JudgedAgain. nil for all others.
+	Judged *kinds.RecordedContext
 }
 
 // Check recomputes an entry from its parts and derives again what was derived from it.
@@ -64,7 +66,7 @@ func (c EntryCheck) Check(e StoredEntry) (Derived, []Fault) {
 	}
 	checkColumns(f, e, d.Meta)
 	if content, ok := c.checkContent(f, e, d.Meta); ok && sealed {
-		d.Projection, d.Known = derive(f, d.Meta, content)
+		c.derive(f, e, content, &d)
 		if d.Known && c.Policies != nil && d.Meta.Kind == kinds.ReceiptBundle.Name && !c.reproduces(e, d.Meta, content) {
 			f.add(FaultVerdict, "the verifier does not reach the recorded verdict under the recorded policy and time")
 		}
@@ -196,19 +198,26 @@ func (c EntryCheck) reproduces(e StoredEntry, m ledger.Meta, content ledger.Cont
 }
 
 // derive asks the entry's kind what its content gives the other tables.
-func derive(f *faults, m ledger.Meta, content ledger.Content) (kinds.Projection, bool) {
-	kind := kinds.Lookup(m.Kind)
+func (c EntryCheck) derive(f *faults, e StoredEntry, content ledger.Content, d *Derived) {
+	kind := kinds.Lookup(d.Meta.Kind)
 	if kind == nil {
 		f.add(FaultKind, "this version knows no such kind")
-		return kinds.Projection{}, false
+		return
 	}
-	p, err := kind.Project(content)
+	var err error
+	if kind.IsJudged() {
+		if d.Judged, err = kinds.ReadContextContent(e.Seq, kind, content); err == nil {
+			d.Projection = d.Judged.Projection()
+		}
+	} else {
+		d.Projection, err = kind.Project(content)
+	}
 	if err != nil {
 		f.add(FaultKind, "the kind would not have recorded this content")
-		return kinds.Projection{}, false
+		return
 	}
-	if p.Key != "" && p.Key != m.Key {
+	if d.Projection.Key != "" && d.Projection.Key != d.Meta.Key {
 		f.add(FaultKey, "the key is not the content's")
 	}
-	return p, true
+	d.Known = true
 }

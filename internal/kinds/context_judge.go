@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -36,17 +37,20 @@ func (k *Kind) Needs(s Submission) (*ContextNeeds, error) {
 	return &needs, nil
 }
 
-// Judge is the verdict on a context record with the parts given, as Accept records it: the same parts give the same one.
-// Payloads that are shown are checked and kept nowhere.
-func (k *Kind) Judge(s Submission, p *ContextParts, shown ...assembly.Presented) (assembly.Report, error) {
-	if k.joins == nil {
-		return assembly.Report{}, fmt.Errorf("a %s is not judged", k.Name)
-	}
-	record, err := k.joins(s)
-	if err != nil {
-		return assembly.Report{}, err
-	}
-	return record.judge(p, shown)
+// Judge is the verdict on a recorded context record with the parts given, as Accept records it: the same parts give the same
+// one. Payloads that are shown are checked and kept nowhere.
+func (r *RecordedContext) Judge(p *ContextParts, shown ...assembly.Presented) (assembly.Report, error) {
+	return r.record.judge(p, shown)
+}
+
+// Projection is what Kind.Project derives: it follows from the recorded verdict.
+func (r *RecordedContext) Projection() Projection {
+	return r.record.projection(r.Receiver.Verdict.Verdict)
+}
+
+// Answers says whether a report is what the recorded verdict and its findings say.
+func (r *RecordedContext) Answers(report assembly.Report) bool {
+	return r.Receiver.Verdict.Same(VerdictOf(report)) && slices.Equal(r.Receiver.Findings, brokenRules(report))
 }
 
 // maxStoredFindings bounds what a verdict stores; re-verification shows the rest.
@@ -55,6 +59,7 @@ const maxStoredFindings = 200
 // ContextVerdict is a verdict as it is recorded. What it does not prove, its coverage, is the same for any record that
 // reached the same stage, and is shown by re-verification.
 type ContextVerdict struct {
+	Model    string             `json:"model" jsonschema:"version of the verification model: another one may judge otherwise"`
 	Verdict  assembly.Verdict   `json:"verdict"`
 	Dictated *assembly.Dictated `json:"dictated" jsonschema:"the outcome that the contract dictates, null where it can't be derived"`
 	Findings []assembly.Finding `json:"findings"`
@@ -64,7 +69,7 @@ type ContextVerdict struct {
 
 // VerdictOf is the part of a report that is recorded.
 func VerdictOf(r assembly.Report) ContextVerdict {
-	v := ContextVerdict{Verdict: r.Verdict, Dictated: r.Dictated, Findings: r.Findings, Missing: r.Missing}
+	v := ContextVerdict{Model: assembly.Model, Verdict: r.Verdict, Dictated: r.Dictated, Findings: r.Findings, Missing: r.Missing}
 	if n := len(v.Findings); n > maxStoredFindings {
 		v.Findings, v.More = v.Findings[:maxStoredFindings], n-maxStoredFindings
 	}
@@ -140,13 +145,15 @@ type RecordedContext struct {
 	Kind       *Kind
 	Submission Submission
 	Receiver   ContextReceiver
+
+	record joined
 }
 
 // ReadContext reads a recorded assembly, compaction or recovery from its entry. *ErasedError once its content is gone,
 // ErrNotFound for an entry of another kind, ErrStored for one that can't be read.
 func ReadContext(e ledger.Entry) (*RecordedContext, error) {
 	kind := Lookup(e.Meta.Kind)
-	if kind == nil || kind.joins == nil {
+	if kind == nil || !kind.IsJudged() {
 		return nil, ErrNotFound
 	}
 	if e.Erased() {
@@ -156,15 +163,29 @@ func ReadContext(e ledger.Entry) (*RecordedContext, error) {
 	if err != nil {
 		return nil, Unreadable(e.Seq, err)
 	}
-	r := &RecordedContext{Seq: e.Seq, RecordedAt: e.RecordedAt, Kind: kind, Submission: recorded(c)}
-	if err := json.Unmarshal(c.Receiver, &r.Receiver); err != nil {
-		return nil, Unreadable(e.Seq, err)
+	r, err := ReadContextContent(e.Seq, kind, c)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := kind.joins(r.Submission); err != nil { // else to judge it again would fail as if it were being posted
-		return nil, Unreadable(e.Seq, err)
+	r.RecordedAt = e.RecordedAt
+	return r, nil
+}
+
+// ReadContextContent is ReadContext for a content that is at hand, of a kind that IsJudged; RecordedAt stays zero.
+func ReadContextContent(seq int64, kind *Kind, c ledger.Content) (*RecordedContext, error) {
+	r := &RecordedContext{Seq: seq, Kind: kind, Submission: recorded(c)}
+	if err := json.Unmarshal(c.Receiver, &r.Receiver); err != nil {
+		return nil, Unreadable(seq, err)
+	}
+	var err error
+	if r.record, err = kind.joins(r.Submission); err != nil { // else to judge it again would fail as if it were being posted
+		return nil, Unreadable(seq, err)
 	}
 	return r, nil
 }
+
+// IsJudged: its entries are judged together with others, see Needs.
+func (k *Kind) IsJudged() bool { return k.joins != nil }
 
 // Same says whether two verdicts say the same.
 func (v ContextVerdict) Same(other ContextVerdict) bool {

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"ledgerd/assembly"
@@ -26,6 +27,10 @@ type ContextNeeds struct {
 
 // MaxRevisions bounds the candidates of a profile resolution that are held against recorded profiles, the first of them.
 const MaxRevisions = 16
+
+// MaxSeen bounds the snapshots that one record is held against. A turn has one by its claim, so more are of other turns under
+// the same id, which the key rules out.
+const MaxSeen = 8
 
 // ContextParts are the entries of a tenant that a context record is joined with. A part that is not recorded is nil.
 type ContextParts struct {
@@ -70,6 +75,59 @@ func (p *ContextParts) Joined() ContextJoined {
 		j.RevisionSeqs = append(j.RevisionSeqs, r.Seq)
 	}
 	return j
+}
+
+// Seqs lists the entries, in no order. ok is false for more of them than any verdict is reached with.
+func (j ContextJoined) Seqs() (seqs []int64, ok bool) {
+	if len(j.SeenSeqs) > MaxSeen || len(j.RevisionSeqs) > MaxRevisions {
+		return nil, false
+	}
+	seqs = slices.Concat(j.SeenSeqs, j.RevisionSeqs)
+	for _, seq := range [...]*int64{j.ProfileSeq, j.SnapshotSeq, j.PlanSeq, j.AssemblySeq} {
+		if seq != nil {
+			seqs = append(seqs, *seq)
+		}
+	}
+	return seqs, true
+}
+
+// Select gives the parts that a verdict names, out of what was found of them.
+func (j ContextJoined) Select(found map[int64]*ContextPart) *ContextParts {
+	at := func(seq *int64) *ContextPart {
+		if seq == nil {
+			return nil
+		}
+		return found[*seq]
+	}
+	all := func(seqs []int64) (list []ContextPart) {
+		for _, seq := range seqs {
+			if p := found[seq]; p != nil {
+				list = append(list, *p)
+			}
+		}
+		return list
+	}
+	return &ContextParts{
+		Profile: at(j.ProfileSeq), Snapshot: at(j.SnapshotSeq), Plan: at(j.PlanSeq), Assembly: at(j.AssemblySeq),
+		Seen: all(j.SeenSeqs), Revisions: all(j.RevisionSeqs),
+	}
+}
+
+// Erased is the refusal that an erased part is, nil when none is.
+func (p *ContextParts) Erased() error {
+	for _, part := range slices.Concat([]*ContextPart{p.Profile, p.Snapshot, p.Plan, p.Assembly}, pointers(p.Seen), pointers(p.Revisions)) {
+		if part != nil && part.Artifact == nil {
+			return &ErasedError{Seq: part.Seq, ErasureSeq: part.ErasedBy}
+		}
+	}
+	return nil
+}
+
+func pointers(list []ContextPart) (all []*ContextPart) {
+	for i := range list {
+		all = append(all, &list[i])
+	}
+	return all
 }
 
 // part reads a part that a record names. id is "" where it names none.

@@ -2,7 +2,8 @@ package postgres
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -10,16 +11,12 @@ import (
 	"ledgerd/ledger"
 )
 
-// maxSeen bounds the snapshots that one record is held against. A turn has one by its claim, so more are of other turns
-// under the same id, which the key rules out.
-const maxSeen = 8
-
 // ContextParts reads the entries that a context record is joined with, of which any may be missing.
 func (s *Store) ContextParts(ctx context.Context, tenant string, n kinds.ContextNeeds) (*kinds.ContextParts, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT seq, snapshot_id, profile_revision_id FROM ledger.context_snapshots WHERE tenant = $1 AND snapshot_id = $2
 		UNION SELECT seq, snapshot_id, profile_revision_id FROM ledger.context_snapshots WHERE tenant = $1 AND turn_id = $3
-		ORDER BY seq LIMIT $4`, tenant, n.SnapshotID, n.TurnID, maxSeen)
+		ORDER BY seq LIMIT $4`, tenant, n.SnapshotID, n.TurnID, kinds.MaxSeen)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -87,61 +84,56 @@ func (s *Store) seqOfKey(ctx context.Context, tenant string, kind *kinds.Kind, k
 	return &found[0], nil
 }
 
-// ContextPartsAt reads just the entries that a recorded verdict names.
+// ContextPartsAt reads just the entries that a recorded verdict names. kinds.ErrStored when one is not there or can't be read.
 func (s *Store) ContextPartsAt(ctx context.Context, tenant string, j kinds.ContextJoined) (*kinds.ContextParts, error) {
-	seqs := slices.Concat(j.SeenSeqs, j.RevisionSeqs)
-	for _, seq := range []*int64{j.ProfileSeq, j.SnapshotSeq, j.PlanSeq, j.AssemblySeq} {
-		if seq != nil {
-			seqs = append(seqs, *seq)
-		}
+	seqs, ok := j.Seqs()
+	if !ok {
+		return nil, fmt.Errorf("%w: a verdict names too many entries", kinds.ErrStored)
 	}
-	found, err := s.contextEntries(ctx, tenant, seqs)
+	found, err := contextPartsAt(ctx, s.pool, tenant, seqs)
 	if err != nil {
 		return nil, err
 	}
-	parts := &kinds.ContextParts{
-		Profile: found.at(j.ProfileSeq), Snapshot: found.at(j.SnapshotSeq), Plan: found.at(j.PlanSeq), Assembly: found.at(j.AssemblySeq),
-	}
-	parts.Seen, parts.Revisions = found.all(j.SeenSeqs), found.all(j.RevisionSeqs)
-	return parts, nil
-}
-
-type foundParts map[int64]*kinds.ContextPart
-
-func (f foundParts) at(seq *int64) *kinds.ContextPart {
-	if seq == nil {
-		return nil
-	}
-	return f[*seq]
-}
-
-func (f foundParts) all(seqs []int64) (list []kinds.ContextPart) {
 	for _, seq := range seqs {
-		if p := f[seq]; p != nil {
-			list = append(list, *p)
+		if found[seq] == nil {
+			return nil, kinds.Unreadable(seq, errors.New("a context record is judged with it, and it is not there"))
 		}
 	}
-	return list
+	return j.Select(found), nil
 }
 
-func (s *Store) contextEntries(ctx context.Context, tenant string, seqs []int64) (foundParts, error) {
-	found := foundParts{}
-	entries, err := s.entriesAt(ctx, tenant, seqs)
+// contextPartsAt reads entries of a tenant as parts. What is not there or can't be read is left out; the rest of an entry is not looked
+// at, which may be damaged.
+func contextPartsAt(ctx context.Context, q querier, tenant string, seqs []int64) (map[int64]*kinds.ContextPart, error) {
+	found := map[int64]*kinds.ContextPart{}
+	if len(seqs) == 0 {
+		return found, nil
+	}
+	rows, err := q.Query(ctx, `
+		SELECT e.seq, e.recorded_at, c.content, r.erasure_seq FROM ledger.entries e JOIN ledger.contents c USING (seq) LEFT JOIN ledger.erased r USING (seq)
+		WHERE e.seq = ANY($2) AND e.tenant = $1`, tenant, seqs)
 	if err != nil {
-		return nil, err
+		return nil, unavailable(err)
 	}
-	for _, e := range entries {
-		p := &kinds.ContextPart{Seq: e.Seq, RecordedAt: e.RecordedAt, ErasedBy: e.ErasedBy}
-		if !e.Erased() {
-			c, err := ledger.ParseContent(e.Content)
-			if err != nil {
-				return nil, kinds.Unreadable(e.Seq, err)
-			}
-			p.Artifact = c.Artifact
+	var p kinds.ContextPart
+	var content []byte
+	var erasedBy *int64
+	_, err = pgx.ForEachRow(rows, []any{&p.Seq, &p.RecordedAt, &content, &erasedBy}, func() error {
+		part := p
+		part.RecordedAt = part.RecordedAt.UTC()
+		if c, err := ledger.ParseContent(content); err == nil {
+			part.Artifact = c.Artifact
+		} else if content != nil || erasedBy == nil {
+			return nil
 		}
-		found[e.Seq] = p
-	}
-	return found, nil
+		if erasedBy != nil {
+			part.ErasedBy = *erasedBy
+		}
+		content = nil // the part keeps what was read
+		found[part.Seq] = &part
+		return nil
+	})
+	return found, unavailable(err)
 }
 
 // entriesAt reads a tenant's entries by seq, in order of seq.

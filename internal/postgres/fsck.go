@@ -40,7 +40,10 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]ledger.Head, error) 
 		return nil, err
 	}
 	defer snap.close(context.WithoutCancel(ctx))
-	f := &fsck{options: o, control: snap.control, tables: projectionTables()}
+	f := &fsck{options: o, control: snap.control, tables: projectionTables(), cancel: cancel}
+	if f.parts.from, err = snap.connect(ctx); err != nil {
+		return nil, err
+	}
 	if err := f.loadLogs(ctx); err != nil {
 		return nil, err
 	}
@@ -50,7 +53,7 @@ func (s *Store) Fsck(ctx context.Context, o FsckOptions) ([]ledger.Head, error) 
 	if f.policies, err = recordedPolicies(ctx, snap.control, ""); err != nil {
 		return nil, fmt.Errorf("reading the trust policies: %w", err)
 	}
-	if err := f.run(ctx, cancel, snap); err != nil {
+	if err := f.run(ctx, snap); err != nil {
 		return nil, fmt.Errorf("checking the log: %w", unavailable(err))
 	}
 	return f.heads(), nil
@@ -64,7 +67,9 @@ type fsck struct {
 	tables   []*kinds.Table
 	erased   map[int64]bool // by the log's erasures
 	policies map[int64]audit.RecordedPolicy
+	parts    partReader
 	streams  []*stream // those of a record, in the order of its parts
+	cancel   context.CancelCauseFunc
 }
 
 // The parts of a record before its projections, one per table.
@@ -93,10 +98,10 @@ func projectionTables() []*kinds.Table {
 
 // run reads, merges, checks and collects: a goroutine per table, one that puts together what belongs to one seq, one per
 // core that checks, and the caller's that goes through the results in order.
-func (f *fsck) run(ctx context.Context, cancel context.CancelCauseFunc, snap *snapshot) error {
+func (f *fsck) run(ctx context.Context, snap *snapshot) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer cancel(nil)
+	defer f.cancel(nil)
 	f.streams = f.recordStreams()
 	tiles, checkpoints := newStream("tiles", tilesSQL), newStream("checkpoints", checkpointsSQL)
 	for _, s := range append([]*stream{tiles, checkpoints}, f.streams...) {
@@ -106,7 +111,7 @@ func (f *fsck) run(ctx context.Context, cancel context.CancelCauseFunc, snap *sn
 		}
 		wg.Go(func() {
 			if err := s.read(ctx, conn); err != nil {
-				cancel(fmt.Errorf("reading ledger.%s: %w", s.table, err))
+				f.cancel(fmt.Errorf("reading ledger.%s: %w", s.table, err))
 			}
 			close(s.blocks) // after cancel: whoever sees rows end early finds the run failed, and reports no fault
 		})
@@ -117,7 +122,7 @@ func (f *fsck) run(ctx context.Context, cancel context.CancelCauseFunc, snap *sn
 		c := newRecordCheck(f)
 		wg.Go(func() {
 			for b := range jobs {
-				c.check(b)
+				c.check(ctx, b)
 			}
 		})
 	}

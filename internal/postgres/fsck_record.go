@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
@@ -27,14 +28,14 @@ func newRecordCheck(f *fsck) *recordCheck {
 	}
 }
 
-func (c *recordCheck) check(b *batch) {
+func (c *recordCheck) check(ctx context.Context, b *batch) {
 	for i, r := range b.records {
-		b.results[i] = c.record(r)
+		b.results[i] = c.record(ctx, r)
 	}
 	close(b.done)
 }
 
-func (c *recordCheck) record(r record) checked {
+func (c *recordCheck) record(ctx context.Context, r record) checked {
 	var out checked
 	log, ok := c.fsck.logOf(r.seq)
 	if !ok {
@@ -60,10 +61,22 @@ func (c *recordCheck) record(r record) checked {
 	case derived.Known:
 		out.claims = c.claims(&out, r, derived)
 		c.projections(&out, r, derived)
+		c.judgedAgain(ctx, &out, derived)
 	case e.Content == nil && c.fsck.erased[r.seq]:
 		c.nothingPersonal(&out, r)
 	}
 	return out
+}
+
+// judgedAgain reaches the verdict on a context record again.
+func (c *recordCheck) judgedAgain(ctx context.Context, out *checked, d audit.Derived) {
+	fault, err := c.fsck.parts.judgedAgain(ctx, d)
+	if err != nil {
+		c.fsck.cancel(fmt.Errorf("reading what a context record was judged with: %w", err))
+	}
+	if fault != nil {
+		out.faults = append(out.faults, *fault)
+	}
 }
 
 func (c *checked) fault(seq int64, code audit.FaultCode, detail string) {

@@ -60,7 +60,7 @@ func (l *tampered) exec(t *testing.T, sql string, args ...any) {
 // pick is the seq of an entry of the kind that was not picked before.
 func (l *tampered) pick(t *testing.T, kind *kinds.Kind, taken map[int64]bool) int64 {
 	t.Helper()
-	rows, err := l.admin.Query(t.Context(), `SELECT seq FROM ledger.entries WHERE kind = $1 AND seq > 2 ORDER BY seq`, kind.Name)
+	rows, err := l.admin.Query(t.Context(), `SELECT seq FROM ledger.entries WHERE kind = $1 AND seq > 3 ORDER BY seq`, kind.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,14 +246,15 @@ func TestFsckFindsMissingAndExtraRows(t *testing.T) {
 func TestFsckFindsRowsOutsideTheLog(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.New(t)
-	fillKinds(t, l, 17) // one of each kind, and the policy
+	const outside = 20
+	fillKinds(t, l, outside) // one of each kind, and what they name
 	svc := connect(t, l.ServiceURL)
 	want := 0
 	for _, table := range ledgerTables(t, svc) {
 		if table == "head" || table == "tiles" || table == "checkpoints" || table == "erased" { // the service may not insert into erased
 			continue
 		}
-		for _, seq := range []int64{-2, 17, 5000} {
+		for _, seq := range []int64{-2, outside, 5000} {
 			copyRow(t, svc, table, seq)
 			want++
 		}
@@ -261,7 +262,7 @@ func TestFsckFindsRowsOutsideTheLog(t *testing.T) {
 	_, found := fsck(t, l)
 	tables := map[string]int{}
 	for _, f := range found {
-		if f.Code != audit.FaultOutside || (f.Seq != -2 && f.Seq != 17 && f.Seq != 5000) {
+		if f.Code != audit.FaultOutside || (f.Seq != -2 && f.Seq != outside && f.Seq != 5000) {
 			t.Errorf("found %+v", f)
 		}
 		tables[strings.Fields(f.Detail)[0]]++
@@ -282,7 +283,7 @@ func copyRow(t *testing.T, conn *pgx.Conn, table string, seq int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(context.WithoutCancel(t.Context()), "INSERT INTO ledger."+table+" SELECT "+list+" FROM ledger."+table+" WHERE seq BETWEEN 0 AND 16 LIMIT 1", seq); err != nil {
+	if _, err := conn.Exec(context.WithoutCancel(t.Context()), "INSERT INTO ledger."+table+" SELECT "+list+" FROM ledger."+table+" WHERE seq BETWEEN 0 AND 19 LIMIT 1", seq); err != nil {
 		t.Fatalf("%s: %v", table, err)
 	}
 }

@@ -14,18 +14,21 @@ import (
 	"ledgerd/ledger"
 )
 
-// fillKinds appends n entries: the policy that bundles are judged under, and all kinds in turn.
+// fillKinds appends n entries: the four that samples name, and all kinds in turn.
 func fillKinds(tb testing.TB, l *ledgertest.Ledger, n int) {
 	tb.Helper()
 	all := ledgertest.Harmless()
-	if _, err := l.Appender.Append(tb.Context(), ledgertest.Host, ledgertest.SamplePolicy(tb)); err != nil {
-		tb.Fatal(err)
+	first := ledgertest.SampleFirst(tb)
+	for _, a := range first {
+		if _, err := l.Appender.Append(tb.Context(), ledgertest.Host, a); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	var wg sync.WaitGroup
 	for w := range 16 {
 		var mine []*kinds.Accepted
-		for i := w + 1; i < n; i += 16 { // entry 0 is the policy
-			mine = append(mine, ledgertest.Sample(tb, all[(i-1)%len(all)], i))
+		for i := w + len(first); i < n; i += 16 {
+			mine = append(mine, ledgertest.Sample(tb, all[(i-len(first))%len(all)], i))
 		}
 		wg.Go(func() {
 			for _, a := range mine {

@@ -40,10 +40,19 @@ func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, 
 	if err != nil {
 		return nil, err
 	}
-	result, derived := audit.Checked{}, map[int64]audit.Derived{}
+	result, derived, parts := audit.Checked{}, map[int64]audit.Derived{}, partReader{from: s.pool}
 	for _, e := range entries {
 		check := audit.EntryCheck{Origin: heads.of(e.Seq).Origin, Erased: erased, Policies: policies}
-		derived[e.Seq], result[e.Seq] = check.Check(e)
+		d, faults := check.Check(e)
+		fault, err := parts.judgedAgain(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if fault != nil {
+			faults = append(faults, *fault)
+		}
+		d.Judged = nil // it holds the whole record
+		derived[e.Seq], result[e.Seq] = d, faults
 	}
 	if err := s.verifyRows(ctx, derived, result); err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func asAdmin(t *testing.T, l *ledgertest.Ledger, sql string, args ...any) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	for _, table := range []string{"entries", "tiles", "checkpoints"} {
+	for _, table := range []string{"entries", "contents", "tiles", "checkpoints"} {
 		if _, err := conn.Exec(t.Context(), "ALTER TABLE ledger."+table+" DISABLE TRIGGER ALL"); err != nil {
 			t.Fatal(err)
 		}
