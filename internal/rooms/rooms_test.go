@@ -34,11 +34,13 @@ var may = map[string][]string{
 	"internal/postgres":            {"+cores", "internal/kinds", "internal/audit", "migrations"},
 	"internal/postgres/ledgertest": {"+cores", "internal/kinds", "internal/postgres", "internal/devstack/pgtest"},
 	"internal/clickhouse":          {"frames", "metering", "migrations"},
+	"internal/stripe":              {"metering/billing"},
 	"internal/relay":               {"metering"},
 	"internal/devstack":            {},
 	"internal/devstack/pgtest":     {"internal/devstack"},
 	"internal/devstack/engine":     {},
 	"internal/devstack/chtest":     {"internal/devstack/engine"},
+	"internal/devstack/stripefake": {},
 	"internal/rooms":               {},
 }
 

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -107,4 +108,33 @@ type ReportedError struct {
 	Identifier string // of the event, "" when the report has none
 	Code       string
 	Detail     string // for people: at most 300 characters
+}
+
+// SummaryQuestion asks what a meter holds for a customer.
+type SummaryQuestion struct {
+	MeterID  string
+	Customer string    // the processor's id
+	From     time.Time // a whole minute, and of an hour or UTC day when Group says so
+	To       time.Time // likewise, exclusive
+	Group    string    // hour or day: one summary for each; "" for one over all
+}
+
+// CallError is a question that got no answer to go by.
+type CallError struct {
+	Call  string // what was asked
+	Reply Reply
+}
+
+// Error says what was asked and what came instead of an answer.
+func (e *CallError) Error() string {
+	text := e.Call + ": " + string(e.Reply.Class)
+	if e.Reply.Status != 0 {
+		text += fmt.Sprintf(", HTTP %d", e.Reply.Status)
+	}
+	for _, part := range []string{e.Reply.Code, e.Reply.Detail} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	return text
 }
