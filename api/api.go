@@ -7,6 +7,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/mod/sumdb/note"
 )
 
 // Store is all that the handlers read and write, from the small interfaces beside them.
@@ -24,6 +26,7 @@ type Store interface {
 	tokenStore
 	tenantStore
 	entryReader
+	entryVerifier
 	egressReader
 	consentReader
 	findingReader
@@ -57,6 +60,7 @@ type API struct {
 	store        Store
 	appender     appender
 	verifierKeys []string
+	verifiers    []note.Verifier // of the same keys
 	log          *slog.Logger
 	now          func() time.Time
 	registry     *prometheus.Registry
@@ -73,13 +77,20 @@ type API struct {
 	docs         []byte
 }
 
-// New puts the API together. An error is a mistake in the route table.
+// New puts the API together. An error is a mistake in the route table, or a verifier key that is none.
 func New(o Options) (*API, error) {
 	a := &API{
 		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage,
 		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
 		streams: newSlots(16, 8), groups: newSlots(4, 2), progress: progressTimeout,
 		metrics: newMetrics(o.Metrics, o.Appender),
+	}
+	for _, key := range o.VerifierKeys {
+		v, err := note.NewVerifier(key)
+		if err != nil {
+			return nil, fmt.Errorf("reading a verifier key of the log: %w", err)
+		}
+		a.verifiers = append(a.verifiers, v)
 	}
 	a.routes = a.table()
 	var err error

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"ledgerd/internal/audit"
 	"ledgerd/ledger"
 	"ledgerd/receipts"
@@ -12,7 +14,7 @@ import (
 // egressReader reads what the egress question needs, and verifies entries again. kinds.ErrTooMuch when it covers too much.
 type egressReader interface {
 	Egress(ctx context.Context, tenant string, q audit.EgressQuery) (audit.Evidence, error)
-	VerifyEntries(ctx context.Context, tenant string, seqs []int64, head ledger.Head) (audit.Checked, error)
+	VerifyEntries(ctx context.Context, tenant string, seqs []int64, head ledger.Head, verifiers ...note.Verifier) (audit.Checked, error)
 }
 
 // EgressBody answers what left the machine, to whom, who agreed, when.
@@ -152,7 +154,7 @@ func (q query) treeSize(head ledger.Head) (int64, error) {
 // verifyEgress checks the entries behind the answer and writes into each line what came of it.
 func (a *API) verifyEgress(c *call, answer audit.EgressAnswer, head ledger.Head) (*EgressVerification, error) {
 	seqs := answer.Behind()
-	checked, err := a.store.VerifyEntries(c.ctx(), c.who.Tenant, seqs, head)
+	checked, err := a.store.VerifyEntries(c.ctx(), c.who.Tenant, seqs, head, a.verifiers...)
 	if err != nil {
 		return nil, err
 	}

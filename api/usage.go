@@ -245,7 +245,7 @@ func (a *API) verifyUsage(c *call, q metering.Question, head ledger.Head) (*Egre
 	if err != nil {
 		return nil, err
 	}
-	checked, err := a.store.VerifyEntries(c.ctx(), c.who.Tenant, seqs, head)
+	checked, err := a.store.VerifyEntries(c.ctx(), c.who.Tenant, seqs, head, a.verifiers...)
 	if err != nil {
 		return nil, err
 	}

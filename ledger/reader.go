@@ -58,6 +58,22 @@ func (t Tree) Inclusion(ctx context.Context, index, size int64) (leaf tlog.Hash,
 	return leaf, path, err
 }
 
+// Leaves returns the leaf hashes at some indexes, each proven to be in the tree. It reads and proves each tile once, so many
+// leaves cost little more than their tiles.
+func (t Tree) Leaves(ctx context.Context, indexes []int64) ([]tlog.Hash, error) {
+	stored := make([]int64, len(indexes))
+	for i, index := range indexes {
+		if index < 0 || index >= t.size {
+			return nil, ErrSize
+		}
+		stored[i] = tlog.StoredHashIndex(0, index)
+	}
+	if len(stored) == 0 {
+		return nil, nil
+	}
+	return t.read(ctx, stored)
+}
+
 // Consistency returns the hashes that prove the tree's first from leaves to be the beginning of its first to leaves (RFC
 // 9162 §2.1.4.1); none when from is 0 or to.
 func (t Tree) Consistency(ctx context.Context, from, to int64) ([]tlog.Hash, error) {

@@ -82,6 +82,28 @@ func TestConsistencyAnySizes(t *testing.T) {
 	})
 }
 
+func TestLeavesAnyIndexes(t *testing.T) {
+	f := grown(t)
+	tree := ledger.NewTree(f.at(700), f)
+	rapid.Check(t, func(t *rapid.T) {
+		indexes := rapid.SliceOf(rapid.Int64Range(0, 699)).Draw(t, "indexes")
+		leaves, err := tree.Leaves(context.Background(), indexes)
+		if err != nil || len(leaves) != len(indexes) {
+			t.Fatalf("%d leaves of %d, %v", len(leaves), len(indexes), err)
+		}
+		for i, index := range indexes {
+			if leaves[i] != leaf(index) {
+				t.Fatalf("leaf %d is another", index)
+			}
+		}
+	})
+	for _, index := range []int64{-1, 700} {
+		if _, err := tree.Leaves(t.Context(), []int64{0, index}); !errors.Is(err, ledger.ErrSize) {
+			t.Errorf("leaf %d: %v", index, err)
+		}
+	}
+}
+
 func TestTreeRefusesWhatItHasNot(t *testing.T) {
 	f := grown(t)
 	tree := ledger.NewTree(f.at(300), f)
@@ -129,6 +151,9 @@ func TestDamagedTilesGiveNoProof(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bad := damaged{f, rapid.IntRange(0, 9).Draw(t, "tile"), rapid.IntRange(0, 8191).Draw(t, "at")}
 		index := rapid.Int64Range(0, 699).Draw(t, "index")
+		if _, err := ledger.NewTree(f.at(700), bad).Leaves(context.Background(), []int64{index}); !errors.Is(err, ledger.ErrTree) {
+			t.Fatalf("leaf %d by itself: %v", index, err)
+		}
 		if _, _, err := ledger.NewTree(f.at(700), bad).Inclusion(context.Background(), index, 700); !errors.Is(err, ledger.ErrTree) {
 			t.Fatalf("leaf %d: %v", index, err)
 		}

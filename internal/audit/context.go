@@ -55,24 +55,33 @@ func ReverifyContext(r *kinds.RecordedContext, then, current *kinds.ContextParts
 // JudgedAgain reaches a recorded verdict again with what was found of the entries that it names, and says what is wrong; nil for
 // nothing. A verdict of which a part was erased can't be held to it.
 func JudgedAgain(r *kinds.RecordedContext, found map[int64]*kinds.ContextPart) *Fault {
-	fault := func(detail string) *Fault { return &Fault{Seq: r.Seq, Code: FaultVerdict, Detail: detail} }
+	fault, _, _ := judgeAgain(r, found)
+	return fault
+}
+
+// judgeAgain gives the report as well, and the part that was erased where the verdict can't be held to it.
+func judgeAgain(r *kinds.RecordedContext, found map[int64]*kinds.ContextPart) (fault *Fault, report assembly.Report, erased error) {
+	wrong := func(detail string) *Fault { return &Fault{Seq: r.Seq, Code: FaultVerdict, Detail: detail} }
 	if r.Receiver.Verdict.Model != assembly.Model {
-		return fault("the recorded verdict is by a version of the verification model that this program does not have")
+		return wrong("the recorded verdict is by a version of the verification model that this program does not have"), report, nil
 	}
 	joined := r.Receiver.Joined
 	seqs, ok := joined.Seqs()
 	if !ok {
-		return fault("the recorded verdict names more entries than any is reached with")
+		return wrong("the recorded verdict names more entries than any is reached with"), report, nil
 	}
 	for _, seq := range seqs {
 		if seq >= r.Seq || found[seq] == nil {
-			return fault("the recorded verdict names an entry that is not there before it, or can't be read")
+			return wrong("the recorded verdict names an entry that is not there before it, or can't be read"), report, nil
 		}
 	}
 	parts := joined.Select(found)
 	report, err := r.Judge(parts)
-	if err == nil && r.Answers(report) || parts.Erased() != nil {
-		return nil
+	if err == nil && r.Answers(report) {
+		return nil, report, nil
 	}
-	return fault("the verifier does not reach the recorded verdict with the entries that it names")
+	if erased := parts.Erased(); erased != nil {
+		return nil, report, erased
+	}
+	return wrong("the verifier does not reach the recorded verdict with the entries that it names"), report, nil
 }

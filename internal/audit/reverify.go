@@ -3,9 +3,8 @@ package audit
 // MaxVerifiedEntries bounds the entries that one answer may verify again.
 const MaxVerifiedEntries = 5_000
 
-// Checked is what verifying entries again gave: the faults of each by seq, none for one that verifies. An entry that is not
-// in it was not found.
-type Checked map[int64][]Fault
+// Checked is the report of each entry that was verified again, by seq. An entry that is not in it was not found.
+type Checked map[int64]Report
 
 // LineVerification says whether all entries behind a line verify.
 type LineVerification struct {
@@ -21,11 +20,8 @@ type EntryProblem struct {
 	Detail string    `json:"detail"`
 }
 
-// Verifies says whether an entry was found and has no fault.
-func (c Checked) Verifies(seq int64) bool {
-	faults, found := c[seq]
-	return found && len(faults) == 0
-}
+// Verifies says whether an entry was found and is whole. See Report.Whole for what that leaves open.
+func (c Checked) Verifies(seq int64) bool { return c[seq].Whole() }
 
 // Verify puts the results into the lines: each line names the entries behind it that fail.
 func (a EgressAnswer) Verify(checked Checked) {
@@ -38,10 +34,18 @@ func (a EgressAnswer) Verify(checked Checked) {
 			if _, found := checked[seq]; !found {
 				v.Failed = append(v.Failed, EntryProblem{seq, FaultMissing, "the entry is not there"})
 			}
-			for _, f := range checked[seq] {
-				v.Failed = append(v.Failed, EntryProblem{seq, f.Code, f.Detail})
-			}
+			v.Failed = append(v.Failed, checked[seq].problems()...)
 		}
 		l.Verification = v
 	}
+}
+
+// problems are the failed checks of the record itself.
+func (r Report) problems() (list []EntryProblem) {
+	for _, c := range r.Checks {
+		if c.Result == Failed && !c.Name.isJudgement() {
+			list = append(list, EntryProblem{r.Seq, c.Fault, c.Reason})
+		}
+	}
+	return list
 }

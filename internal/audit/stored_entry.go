@@ -48,7 +48,8 @@ type Derived struct {
 	Projection kinds.Projection
 	Known      bool
 	// Judged is a context record whose verdict was reached together with other entries: see JudgedAgain. nil for all others.
-	Judged *kinds.RecordedContext
+	Judged  *kinds.RecordedContext
+	Content ledger.Content // when Known
 }
 
 // Check recomputes an entry from its parts and derives again what was derived from it.
@@ -67,6 +68,7 @@ func (c EntryCheck) Check(e StoredEntry) (Derived, []Fault) {
 	checkColumns(f, e, d.Meta)
 	if content, ok := c.checkContent(f, e, d.Meta); ok && sealed {
 		c.derive(f, e, content, &d)
+		d.Content = content
 		if d.Known && c.Policies != nil && d.Meta.Kind == kinds.ReceiptBundle.Name && !c.reproduces(e, d.Meta, content) {
 			f.add(FaultVerdict, "the verifier does not reach the recorded verdict under the recorded policy and time")
 		}

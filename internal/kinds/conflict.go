@@ -15,6 +15,7 @@ import (
 // the poster that sent it. The key is the entry that stands in the way and a number up to MaxConflicts.
 var Conflict = Kind{
 	Name:     "conflict",
+	Core:     "it names the refused submission and what stood in its way",
 	MaxBytes: ledger.MaxContent,
 	Tables:   []*Table{&conflictRows},
 	check:    checkConflict,

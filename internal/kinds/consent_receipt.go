@@ -13,6 +13,7 @@ import (
 // given twice.
 var ConsentReceipt = Kind{
 	Name:     "consent-receipt",
+	Core:     "the grant is well-formed, and its scope names a destination (context-reuse §3)",
 	PostedBy: []Role{Host},
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&consents},

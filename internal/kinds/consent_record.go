@@ -12,6 +12,7 @@ import (
 // no time needs a key: without either, giving consent again after it was revoked would be taken for the first post repeated.
 var ConsentRecord = Kind{
 	Name:     "consent-record",
+	Core:     "the boolean consent is well-formed (context-reuse §3)",
 	PostedBy: []Role{Host},
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&consentRecords},

@@ -11,6 +11,7 @@ import (
 // longer run a host.
 var ConsentRevocation = Kind{
 	Name:     "consent-revocation",
+	Core:     "the revocation is well-formed and names a target and an instant",
 	PostedBy: []Role{Host, Admin},
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&revocations},

@@ -11,6 +11,7 @@ import (
 // looks for. The key is the assembly's id; the record's tenant_id is data, the entry's tenant is the token's.
 var ContextAssembly = Kind{
 	Name:           "context-assembly",
+	Core:           "the record has the form of context-strategy C0, and holds nothing forbidden",
 	PostedBy:       []Role{Host},
 	MaxBytes:       maxContext,
 	KeepsConflicts: true,

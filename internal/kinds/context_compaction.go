@@ -6,6 +6,7 @@ import "ledgerd/assembly"
 // snapshot by id and digest. The key is the operation's id.
 var ContextCompaction = Kind{
 	Name:           "context-compaction",
+	Core:           "the operation has the form of context-strategy C0, and holds nothing forbidden",
 	PostedBy:       []Role{Host},
 	MaxBytes:       maxContext,
 	KeepsConflicts: true,

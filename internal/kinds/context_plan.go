@@ -8,6 +8,7 @@ import (
 // ContextPlan is the plan of one assembly, recorded before anything is invoked under it (C0-R305). The key is its id.
 var ContextPlan = Kind{
 	Name:           "context-plan",
+	Core:           "the plan has the form of context-strategy C0 and its own digest, and holds nothing forbidden",
 	PostedBy:       []Role{Host},
 	MaxBytes:       maxContext,
 	KeepsConflicts: true,

@@ -9,6 +9,7 @@ import (
 // The key is its revision id, so that one id never has two contents (C0-R115).
 var ContextProfile = Kind{
 	Name:           "context-profile",
+	Core:           "the revision has the form of context-strategy C0, and holds nothing forbidden",
 	PostedBy:       []Role{Host},
 	MaxBytes:       maxContext,
 	KeepsConflicts: true,

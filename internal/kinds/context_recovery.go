@@ -7,6 +7,7 @@ import "ledgerd/assembly"
 // it is known the recorded assembly that is resumed, against whose accepted results it is then held (C0-R920).
 var ContextRecovery = Kind{
 	Name:           "context-recovery",
+	Core:           "the operation has the form of context-strategy C0, and holds nothing forbidden",
 	PostedBy:       []Role{Host},
 	MaxBytes:       maxContext,
 	KeepsConflicts: true,

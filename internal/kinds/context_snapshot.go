@@ -9,6 +9,7 @@ import (
 // that it is never rewritten; it claims its turn, so that a turn has one (C0-R215).
 var ContextSnapshot = Kind{
 	Name:           "context-snapshot",
+	Core:           "the snapshot has the form of context-strategy C0 and its own digest, and holds nothing forbidden",
 	PostedBy:       []Role{Host},
 	MaxBytes:       maxContext,
 	KeepsConflicts: true,

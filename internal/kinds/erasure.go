@@ -11,6 +11,7 @@ import (
 // one transaction. It names entries and a reason, and never what was in them.
 var Erasure = Kind{
 	Name:     "erasure",
+	Core:     "it names entries in order, each once, and a reason",
 	PostedBy: []Role{Admin},
 	ReadBy:   []Role{Admin},
 	MaxBytes: 256 << 10,

@@ -14,6 +14,7 @@ import (
 // content goes by any name, the two messages are closed at this door: a member that the protocol does not know is refused.
 var FrameVerification = Kind{
 	Name:     "frame-verification",
+	Core:     "the claimed outcome is the default-deny partition of the recorded messages (context-reuse §4)",
 	PostedBy: []Role{Host},
 	MaxBytes: 1 << 20,
 	Tables:   []*Table{&frameVerdicts},

@@ -16,6 +16,7 @@ import (
 // `ledgerd incarnation open` appends it, as the operator and for no tenant. The key is the incarnation's number.
 var Incarnation = Kind{
 	Name:     "incarnation",
+	Core:     "it names the log before, its last known checkpoint and what the database held",
 	ReadBy:   []Role{Operator},
 	OfLog:    true,
 	MaxBytes: 16 << 10,

@@ -32,6 +32,9 @@ var Roles = [...]Role{Host, Auditor, Billing, Admin, Operator}
 // Kind is one row of the registry.
 type Kind struct {
 	Name       string
+	Core       string // what Project judges again of a recorded content, for reports of re-verification
+	Unjudged   string // what it can't, because only the door knew; "" for nothing
+	Gated      bool   // its entries report egress, which consent must have covered at its instant
 	PostedBy   []Role // whose tokens may post it; empty: only the server itself appends it
 	ReadBy     []Role // who may read it beside the auditor and the token that posted it
 	MaxBytes   int    // of the submitted artifact, in bytes, at most ledger.MaxContent

@@ -14,6 +14,16 @@ type Projection struct {
 	Rows   []Rows
 }
 
+// Of are the rows for one table.
+func (p Projection) Of(table *Table) (values [][]any) {
+	for _, rows := range p.Rows {
+		if rows.Table == table {
+			values = append(values, rows.Values...)
+		}
+	}
+	return values
+}
+
 // Project derives again what was derived when the content was accepted, as Accepted's Key, Claims and Rows hold it. What
 // depended on more than the content is taken from what the content records of it (the verdict on a bundle), or not judged
 // again (how far a time lay from the receiver's clock). An error says that the kind would never have recorded this content.

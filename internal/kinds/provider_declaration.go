@@ -12,6 +12,8 @@ import (
 // a period is judged by the declaration in force then. One whose scopes contradict its egress flag is refused (C5).
 var ProviderDeclaration = Kind{
 	Name:     "provider-declaration",
+	Core:     "the declared scopes agree with the egress flag (context-reuse C5)",
+	Unjudged: "whether declared_at lay ahead of the server's clock when the declaration came",
 	PostedBy: []Role{Host},
 	MaxBytes: 64 << 10,
 	Tables:   []*Table{&declarations},

@@ -20,6 +20,7 @@ import (
 // proofs is an entry of its own.
 var ReceiptBundle = Kind{
 	Name:       "receipt-bundle",
+	Core:       "the rules of the AI Interaction Receipt profile that need no trust, the bundle's own signatures among them",
 	PostedBy:   []Role{Host},
 	MaxBytes:   air.MaxBundleBytes,
 	UsesPolicy: true,

@@ -14,6 +14,7 @@ import (
 // revision is an entry. The key is the revision number.
 var TrustPolicyKind = Kind{
 	Name:       "trust-policy",
+	Core:       "the policy is well-formed, each pin a key reference",
 	PostedBy:   []Role{Admin},
 	ReadBy:     []Role{Admin},
 	MaxBytes:   256 << 10,

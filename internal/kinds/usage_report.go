@@ -16,6 +16,9 @@ import (
 // request_id on every route, so that a report that comes by two of them is one entry.
 var UsageReport = Kind{
 	Name:     "usage-report",
+	Core:     "is_consistent: every sum of the report holds (context-reuse UR1), and its events add up to it",
+	Unjudged: "how far as_of lay from the server's clock when the report came: only the later time of recording is kept",
+	Gated:    true,
 	PostedBy: []Role{Host},
 	ReadBy:   []Role{Billing},
 	MaxBytes: 1 << 20,

@@ -98,9 +98,9 @@ func checkAnswer(t *testing.T, l *ledgertest.Ledger, want map[int64]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seq, faults := range checked {
-		if (len(faults) > 0) != (want[seq] != "") || len(faults) > 1 {
-			t.Errorf("entry %d (%s): %v", seq, want[seq], faults)
+	for seq, r := range checked {
+		if r.Whole() != (want[seq] == "") || (r.ResultOf(audit.CheckVerdict) == audit.Failed) != (want[seq] != "") {
+			t.Errorf("entry %d (%s): %+v", seq, want[seq], r)
 		}
 	}
 }

@@ -3,13 +3,12 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"golang.org/x/mod/sumdb/tlog"
+	"golang.org/x/mod/sumdb/note"
 
 	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
@@ -18,9 +17,25 @@ import (
 
 // VerifyEntries checks entries of a tenant again, as fsck does: each by itself, its own kind's check and the rows derived
 // from it included, since answers are made of these; and as a leaf of the tree that head states, proven from stored tiles.
-// Entries that are not the tenant's, or not there, are left out of the result. kinds.ErrTooMuch beyond
-// audit.MaxVerifiedEntries.
-func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, head ledger.Head) (audit.Checked, error) {
+// A checkpoint whose log has none of the verifiers is not-checkable. Entries that are not the tenant's, or not there, are left
+// out of the result. kinds.ErrTooMuch beyond audit.MaxVerifiedEntries.
+func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, head ledger.Head, verifiers ...note.Verifier) (audit.Checked, error) {
+	examined, err := s.examine(ctx, tenant, seqs, head, verifiers)
+	if err != nil {
+		return nil, err
+	}
+	result := audit.Checked{}
+	for seq, x := range examined {
+		result[seq] = x.Report()
+	}
+	return result, nil
+}
+
+// examination is entries that are being checked, by seq.
+type examination map[int64]*audit.Examination
+
+// examine does all checks but those that judge by today's state.
+func (s *Store) examine(ctx context.Context, tenant string, seqs []int64, head ledger.Head, verifiers []note.Verifier) (examination, error) {
 	if len(seqs) > audit.MaxVerifiedEntries {
 		return nil, kinds.ErrTooMuch
 	}
@@ -40,24 +55,33 @@ func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, 
 	if err != nil {
 		return nil, err
 	}
-	result, derived, parts := audit.Checked{}, map[int64]audit.Derived{}, partReader{from: s.pool}
+	examined := examination{}
 	for _, e := range entries {
-		check := audit.EntryCheck{Origin: heads.of(e.Seq).Origin, Erased: erased, Policies: policies}
-		d, faults := check.Check(e)
-		fault, err := parts.judgedAgain(ctx, d)
-		if err != nil {
-			return nil, err
-		}
-		if fault != nil {
-			faults = append(faults, *fault)
-		}
-		d.Judged = nil // it holds the whole record
-		derived[e.Seq], result[e.Seq] = d, faults
+		examined[e.Seq] = audit.EntryCheck{Origin: heads.of(e.Seq).Origin, Erased: erased, Policies: policies}.Begin(e)
 	}
-	if err := s.verifyRows(ctx, derived, result); err != nil {
+	if err := s.verifyRows(ctx, examined); err != nil {
 		return nil, err
 	}
-	return result, s.verifyLeaves(ctx, heads, derived, result)
+	if err := s.rejudge(ctx, tenant, examined); err != nil {
+		return nil, err
+	}
+	return examined, s.verifyLeaves(ctx, heads, examined, verifiers)
+}
+
+// rejudge judges context records again with the entries that their verdicts name.
+func (s *Store) rejudge(ctx context.Context, tenant string, examined examination) error {
+	for _, x := range examined {
+		seqs := x.Joins()
+		if seqs == nil {
+			continue
+		}
+		found, err := contextPartsAt(ctx, s.pool, tenant, seqs)
+		if err != nil {
+			return err
+		}
+		x.Rejudge(found)
+	}
+	return nil
 }
 
 // incarnations are the heads of a database's logs, the newest first.
@@ -110,36 +134,33 @@ func (s *Store) erasedAmong(ctx context.Context, seqs []int64) (map[int64]bool, 
 }
 
 // verifyRows compares the projection rows with those that the contents give.
-func (s *Store) verifyRows(ctx context.Context, derived map[int64]audit.Derived, result audit.Checked) error {
+func (s *Store) verifyRows(ctx context.Context, examined examination) error {
 	check := &recordCheck{types: pgtype.NewMap()}
-	for _, table := range tablesOf(derived) {
-		have, stored, err := s.storedRows(ctx, table, derived)
+	problems := map[int64]string{}
+	for _, table := range tablesOf(examined) {
+		have, stored, err := s.storedRows(ctx, table, examined)
 		if err != nil {
 			return err
 		}
-		for seq, d := range derived {
-			if !d.Known {
-				continue
-			}
-			var want [][]any
-			for _, rows := range d.Projection.Rows {
-				if rows.Table == table {
-					want = append(want, rows.Values...)
+		for seq, x := range examined {
+			if d := x.Derived; d.Known && problems[seq] == "" {
+				if problem := check.compareRows(have, stored[seq], d.Projection.Of(table), d.Meta.Tenant); problem != "" {
+					problems[seq] = "ledger." + table.Name + problem
 				}
 			}
-			if problem := check.compareRows(have, stored[seq], want, d.Meta.Tenant); problem != "" {
-				result[seq] = append(result[seq], audit.Fault{Seq: seq, Code: audit.FaultProjection, Detail: "ledger." + table.Name + problem})
-			}
 		}
+	}
+	for seq, x := range examined {
+		x.Projected(problems[seq])
 	}
 	return nil
 }
 
 // tablesOf lists the projection tables of the kinds of what was derived.
-func tablesOf(derived map[int64]audit.Derived) []*kinds.Table {
+func tablesOf(examined examination) []*kinds.Table {
 	var tables []*kinds.Table
-	for _, d := range derived {
-		kind := kinds.Lookup(d.Meta.Kind)
+	for _, x := range examined {
+		kind := kinds.Lookup(x.Derived.Meta.Kind)
 		if kind == nil {
 			continue
 		}
@@ -153,9 +174,9 @@ func tablesOf(derived map[int64]audit.Derived) []*kinds.Table {
 }
 
 // storedRows reads the rows of entries in one table as the database sends them, with the table's types and columns.
-func (s *Store) storedRows(ctx context.Context, table *kinds.Table, derived map[int64]audit.Derived) (*stream, map[int64][][][]byte, error) {
-	seqs := make([]int64, 0, len(derived))
-	for seq := range derived {
+func (s *Store) storedRows(ctx context.Context, table *kinds.Table, examined examination) (*stream, map[int64][][][]byte, error) {
+	seqs := make([]int64, 0, len(examined))
+	for seq := range examined {
 		seqs = append(seqs, seq)
 	}
 	rows, err := s.pool.Query(ctx, "SELECT "+strings.Join(columnsOf(table), ", ")+" FROM ledger."+table.Name+" WHERE seq = ANY($1) ORDER BY seq", seqs)
@@ -180,61 +201,4 @@ func (s *Store) storedRows(ctx context.Context, table *kinds.Table, derived map[
 		stored[seq] = append(stored[seq], row)
 	}
 	return as, stored, nil
-}
-
-// verifyLeaves proves each leaf to be in the tree that its log's checkpoint states.
-func (s *Store) verifyLeaves(ctx context.Context, heads incarnations, derived map[int64]audit.Derived, result audit.Checked) error {
-	trees := map[int]ledger.Tree{}
-	for seq, d := range derived {
-		head := heads.of(seq)
-		tree, known := trees[head.Incarnation]
-		if !known {
-			c, err := ledger.ReadCheckpoint([]byte(head.Checkpoint))
-			if err != nil {
-				return fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
-			}
-			tree = ledger.NewTree(c, &keptTiles{from: tileReader{s, head}, kept: map[tlog.Tile][]byte{}})
-			trees[head.Incarnation] = tree
-		}
-		leaf, _, err := tree.Inclusion(ctx, seq-head.Base, head.Size)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			result[seq] = append(result[seq], audit.Fault{Seq: seq, Code: audit.FaultTile, Detail: "the stored tiles do not prove its place"})
-		case leaf != d.Leaf:
-			result[seq] = append(result[seq], audit.Fault{Seq: seq, Code: audit.FaultTile, Detail: "another leaf is in the tree"})
-		}
-	}
-	return nil
-}
-
-// keptTiles remembers tiles over the proofs of many leaves of one tree. It is not safe for concurrent use.
-type keptTiles struct {
-	from tileReader
-	kept map[tlog.Tile][]byte
-}
-
-// ReadTiles reads what is not kept.
-func (k *keptTiles) ReadTiles(ctx context.Context, tiles []tlog.Tile) ([][]byte, error) {
-	var missing []tlog.Tile
-	for _, t := range tiles {
-		if k.kept[t] == nil {
-			missing = append(missing, t)
-		}
-	}
-	if len(missing) > 0 {
-		data, err := k.from.ReadTiles(ctx, missing)
-		if err != nil {
-			return nil, err
-		}
-		for i, t := range missing {
-			k.kept[t] = data[i]
-		}
-	}
-	out := make([][]byte, len(tiles))
-	for i, t := range tiles {
-		out[i] = k.kept[t]
-	}
-	return out, nil
 }
