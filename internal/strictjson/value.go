@@ -1,6 +1,9 @@
 package strictjson
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // String reads a string.
 func (d *Decoder) String() string {
@@ -54,6 +57,32 @@ func (d *Decoder) Uint32() uint32 { return uint32(d.unsigned(32)) }
 
 // Uint64 reads an integer literal from 0 to 2^64−1. Above MaxInteger it also sets NotRepresentable.
 func (d *Decoder) Uint64() uint64 { return d.unsigned(64) }
+
+// Int64 reads an integer literal from −2^63 to 2^63−1; −0 is an error. Beyond ±MaxInteger it also sets NotRepresentable.
+func (d *Decoder) Int64() int64 {
+	if !d.next('0', "an integer is required") {
+		return 0
+	}
+	raw, err := d.dec.ReadValue()
+	if err != nil {
+		d.syntax(err)
+		return 0
+	}
+	digits, negative := bytes.CutPrefix(raw, []byte("-"))
+	if !isUnsignedLiteral(digits) || negative && digits[0] == '0' {
+		d.Fail(RuleInteger, "an integer literal is required (no fraction or exponent, no negative zero)")
+		return 0
+	}
+	v, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		d.Fail(RuleRange, "the integer exceeds 64 bits")
+		return 0
+	}
+	if v > MaxInteger || v < -MaxInteger {
+		d.notRepresentable()
+	}
+	return v
+}
 
 func (d *Decoder) unsigned(bits int) uint64 {
 	if !d.next('0', "an integer is required") {
