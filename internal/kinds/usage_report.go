@@ -22,15 +22,16 @@ var UsageReport = Kind{
 	PostedBy: []Role{Host},
 	ReadBy:   []Role{Billing},
 	MaxBytes: 1 << 20,
-	Tables:   []*Table{&usageReports, &usageLines},
+	Tables:   []*Table{&usageLines, &reportsWithoutLines},
 	check:    checkUsageReport,
 	project:  projectUsageReport,
 	shape:    func(d *strictjson.Decoder) { metering.DecodeUsageReport(d) },
 }
 
-// usageReports has a row for each report, also for one that reached no provider and so has no line.
-var usageReports = Table{Name: "usage_reports", Columns: []Column{
-	{Name: "request_id"}, {Name: "turn_id", Personal: true}, {Name: "customer_id", Personal: true}, {Name: "as_of"}, {Name: "providers"},
+// reportsWithoutLines has a row for each report that reached no provider. Without it such a report would be in no projection,
+// and an erasure by customer would not find it; a row for every report would make each append pay for the rare one.
+var reportsWithoutLines = Table{Name: "reports_without_lines", Columns: []Column{
+	{Name: "request_id"}, {Name: "turn_id", Personal: true}, {Name: "customer_id", Personal: true}, {Name: "as_of"},
 }}
 
 var usageLines = Table{Name: "usage_lines", Columns: []Column{
@@ -147,8 +148,8 @@ func inconsistent(err error, base string) error {
 	}
 }
 
-// usageRows makes a row for the report and one per provider, in canonical order of providers so that the projection depends on nothing else. It
-// demands that the report's sums hold.
+// usageRows makes a row per provider, in canonical order of providers so that the projection depends on nothing else, or one
+// for a report without any. It demands that the report's sums hold.
 func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, error) {
 	verified, err := metering.Verify(r)
 	if err != nil {
@@ -162,6 +163,9 @@ func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, err
 	if !ok {
 		return nil, &Rejection{Code: "as-of-not-acceptable", Pointer: base + "/as_of", Detail: metering.AsOfMalformed}
 	}
+	if len(events) == 0 {
+		return []Rows{{Table: &reportsWithoutLines, Values: [][]any{{c.requestID, c.turnID, c.customerID, asOf}}}}, nil
+	}
 	slices.SortFunc(events, func(a, b metering.Event) int { return cmp.Compare(a.ProviderID, b.ProviderID) })
 	rows := Rows{Table: &usageLines}
 	for i, e := range events {
@@ -171,8 +175,7 @@ func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, err
 			f.providers, f.ids, f.digests, f.tokens,
 		})
 	}
-	report := Rows{Table: &usageReports, Values: [][]any{{c.requestID, c.turnID, c.customerID, asOf, int32(len(events))}}}
-	return []Rows{report, rows}, nil
+	return []Rows{rows}, nil
 }
 
 // frameColumns are the frames of one event as parallel arrays; providers is nil when all frames name the event's own.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/mod/sumdb/tlog"
 
 	"ledgerd/internal/kinds"
 	"ledgerd/ledger"
@@ -34,12 +33,14 @@ type Appender struct {
 
 	// Used by the loop only.
 	conn     *pgx.Conn
-	targets  map[string]*copyBuffer
-	frontier ledger.Frontier
-	root     tlog.Hash         // of frontier
-	loaded   bool              // frontier and root were read from the database
-	stored   time.Time         // when a checkpoint was last kept in ledger.checkpoints
+	buffers  [2]buffers        // one is filled while the other is sent
+	edge     edge              // where the log ended after the last batch
+	loaded   bool              // edge was read from the database
+	ahead    ahead             // the next batch, where it was taken already
+	wary     int               // batches for which nothing is sealed ahead
 	promised ledger.Checkpoint // the newest that is known to be signed; the log must never be less
+
+	aheadSealed, aheadRefused atomic.Int64 // for Ahead
 
 	refusal atomic.Pointer[error] // why nothing is signed, nil while all is well
 }
@@ -88,6 +89,12 @@ func (a *Appender) Close(ctx context.Context) error {
 // Depth is the number of requests that wait in the queue.
 func (a *Appender) Depth() int { return a.queue.len() }
 
+// Ahead is how many batches were sealed before the one in front of them was committed, and how many of these the server then
+// refused, because somebody else had appended or a key was known, so that they were done again under the lock.
+func (a *Appender) Ahead() (sealed, refused int64) {
+	return a.aheadSealed.Load(), a.aheadRefused.Load()
+}
+
 // Refusal is why nothing is signed, nil while appends are possible.
 func (a *Appender) Refusal() error {
 	if err := a.refusal.Load(); err != nil {
@@ -102,15 +109,20 @@ const batchTimeout = 15 * time.Second
 func (a *Appender) loop(ctx context.Context) {
 	defer close(a.ended)
 	defer a.disconnect()
-	for !a.queue.drained() {
-		select {
-		case <-ctx.Done():
-			a.refuseRest()
-			return
-		case <-a.queue.ready:
+	for !a.queue.drained() || len(a.ahead.batch) > 0 {
+		if len(a.ahead.batch) == 0 {
+			select {
+			case <-ctx.Done():
+				a.refuseRest()
+				return
+			case <-a.queue.ready:
+			}
+			a.ahead.batch = a.queue.take()
 		}
-		if batch := a.queue.take(); len(batch) > 0 {
-			a.record(ctx, batch)
+		next := a.ahead
+		a.ahead = ahead{}
+		if len(next.batch) > 0 {
+			a.record(ctx, next.batch, next.flight)
 		}
 	}
 }
@@ -132,14 +144,14 @@ const maxAttempts = 3
 // record commits a batch. When that fails for a reason that may lie in one request, each is tried alone (a whole unit as
 // one), so that only the culprit fails. When the outcome is unknown the same batch is run again: the key look-up under the
 // lock finds what an unanswered COMMIT did record. Whose callers have gone by then is not tried again.
-func (a *Appender) record(ctx context.Context, batch []*pending) {
-	err := a.try(ctx, batch)
+func (a *Appender) record(ctx context.Context, batch []*pending, f *flight) {
+	err := a.try(ctx, batch, f)
 	for attempt := 1; errors.Is(err, kinds.ErrUnavailable) && ctx.Err() == nil && attempt < maxAttempts; attempt++ {
 		if batch = waitedFor(batch, err); len(batch) == 0 {
 			return
 		}
 		a.log.Warn("append: outcome unknown, running the batch again", "entries", len(batch), "error", err)
-		err = a.try(ctx, batch)
+		err = a.try(ctx, batch, nil)
 	}
 	parts := apart(batch)
 	switch {
@@ -148,7 +160,7 @@ func (a *Appender) record(ctx context.Context, batch []*pending) {
 		a.log.Warn("append: a batch was refused, trying each entry alone", "entries", len(batch), "error", err)
 		for _, part := range parts {
 			if part = waitedFor(part, err); len(part) > 0 {
-				a.record(ctx, part)
+				a.record(ctx, part, nil)
 			}
 		}
 	default:
@@ -179,12 +191,12 @@ func waitedFor(batch []*pending, err error) []*pending {
 
 // try runs one transaction. On success every request of the batch has its answer; on an error none has. The attempt's own
 // deadline, or the end of the process, leaves the outcome unknown and is kinds.ErrUnavailable: no entry of the batch caused it.
-func (a *Appender) try(ctx context.Context, batch []*pending) error {
+func (a *Appender) try(ctx context.Context, batch []*pending, f *flight) error {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	err := a.connect(ctx)
 	if err == nil {
-		err = a.commit(ctx, batch)
+		err = a.commit(ctx, batch, f)
 	}
 	if err == nil {
 		return nil
@@ -209,16 +221,18 @@ func (a *Appender) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 	}
-	targets := map[string]*copyBuffer{}
+	sets := [2]buffers{{}, {}}
 	for table, columns := range appendTables() {
 		target, err := newCopyTarget(ctx, conn, table, columns)
 		if err != nil {
 			conn.Close(ctx)
 			return unavailable(err)
 		}
-		targets[table] = &copyBuffer{target: target, types: conn.TypeMap()}
+		for _, set := range sets {
+			set[table] = &copyBuffer{target: target, types: conn.TypeMap()}
+		}
 	}
-	a.conn, a.targets, a.loaded = conn, targets, false
+	a.conn, a.buffers, a.loaded = conn, sets, false
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -60,49 +59,47 @@ func (c *copyBuffer) grow(batch []*pending) {
 
 // add appends one row; the values stand in the order of the target's columns.
 func (c *copyBuffer) add(values ...any) error {
-	if len(values) != len(c.target.oids) {
-		return fmt.Errorf("%s: %d values for %d columns", c.target.name, len(values), len(c.target.oids))
+	return c.addParts(values, nil)
+}
+
+// addParts appends one row whose values come in two parts.
+func (c *copyBuffer) addParts(first, rest []any) error {
+	if len(first)+len(rest) != len(c.target.oids) {
+		return fmt.Errorf("%s: %d values for %d columns", c.target.name, len(first)+len(rest), len(c.target.oids))
 	}
-	c.data = binary.BigEndian.AppendUint16(c.data, uint16(len(values)))
-	for i, v := range values {
-		at := len(c.data)
-		c.data = append(c.data, 0xff, 0xff, 0xff, 0xff) // the length of null
-		out, ok := appendPlain(c.data, c.target.oids[i], v)
-		var err error
-		if !ok {
-			out, err = c.types.Encode(c.target.oids[i], pgtype.BinaryFormatCode, v, c.data)
+	c.data = binary.BigEndian.AppendUint16(c.data, uint16(len(c.target.oids)))
+	for i := range c.target.oids {
+		v := any(nil)
+		if i < len(first) {
+			v = first[i]
+		} else {
+			v = rest[i-len(first)]
 		}
-		if err != nil {
+		if err := c.value(c.target.oids[i], v); err != nil {
 			return fmt.Errorf("%s: column %d: %w", c.target.name, i+1, err)
-		}
-		if out != nil {
-			binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
-			c.data = out
 		}
 	}
 	c.rows++
 	return nil
 }
 
-// appendPlain encodes what most values of a batch are, without pgtype's search for a way to do it.
-func appendPlain(b []byte, oid uint32, value any) (_ []byte, ok bool) {
-	switch v := value.(type) {
-	case int64:
-		return binary.BigEndian.AppendUint64(b, uint64(v)), oid == pgtype.Int8OID
-	case string:
-		return append(b, v...), oid == pgtype.TextOID
-	case []byte:
-		return append(b, v...), oid == pgtype.ByteaOID && v != nil
-	case [16]byte:
-		return append(b, v[:]...), oid == pgtype.UUIDOID
-	case time.Time:
-		return binary.BigEndian.AppendUint64(b, uint64(v.UnixMicro()-postgresEpoch)), oid == pgtype.TimestamptzOID
+// value appends one value with its length, which is -1 for null.
+func (c *copyBuffer) value(oid uint32, v any) error {
+	at := len(c.data)
+	c.data = append(c.data, 0xff, 0xff, 0xff, 0xff)
+	out, ok := appendPlain(c.data, oid, v)
+	if !ok {
+		var err error
+		if out, err = c.types.Encode(oid, pgtype.BinaryFormatCode, v, c.data); err != nil {
+			return err
+		}
 	}
-	return b, false
+	if out != nil {
+		binary.BigEndian.PutUint32(out[at:], uint32(len(out)-at-4))
+		c.data = out
+	}
+	return nil
 }
-
-// postgresEpoch is 2000-01-01, from which Postgres counts, in microseconds.
-const postgresEpoch = 946_684_800_000_000
 
 // messages are the complete messages; after them only reset may be called.
 func (c *copyBuffer) messages() []byte {

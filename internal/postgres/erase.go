@@ -52,7 +52,7 @@ const targetsByFilter = `
 	WITH found AS (
 		SELECT seq FROM ledger.usage_lines WHERE tenant = $1 AND $2::text = '' AND ($3::text = '' OR customer_id = $3) AND ($4::text = '' OR provider_id = $4)
 			AND ($5::timestamptz IS NULL OR as_of >= $5) AND ($6::timestamptz IS NULL OR as_of < $6)
-		UNION SELECT seq FROM ledger.usage_reports WHERE tenant = $1 AND $2 = '' AND $4 = '' AND providers = 0 AND ($3 = '' OR customer_id = $3)
+		UNION SELECT seq FROM ledger.reports_without_lines WHERE tenant = $1 AND $2 = '' AND $4 = '' AND ($3 = '' OR customer_id = $3)
 			AND ($5 IS NULL OR as_of >= $5) AND ($6 IS NULL OR as_of < $6)
 		UNION SELECT seq FROM ledger.consents WHERE tenant = $1 AND $3 = '' AND ($2 = '' OR grantor_id = $2) AND ($4 = '' OR provider_id = $4)
 			AND ($5 IS NULL OR granted_at >= $5) AND ($6 IS NULL OR granted_at < $6)

@@ -14,9 +14,13 @@ import (
 // follow brings the tree in memory to the locked head. After another process's appends it folds the gap in; anything it
 // can't explain is reloaded and proven from the stored tiles, and what does not prove is never signed on.
 func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
-	gap := head.Size - a.frontier.Size()
-	if a.loaded && gap == 0 && a.root == head.Root {
+	gap := head.Size - a.edge.frontier.Size()
+	if a.loaded && gap == 0 && a.edge.head.Root == head.Root {
+		a.edge.head = head
 		return nil
+	}
+	if a.loaded {
+		a.wary = waryBatches // somebody else appends
 	}
 	if a.loaded && gap > 0 && gap <= 4*batchEntries {
 		folded, err := a.fold(ctx, head)
@@ -31,15 +35,15 @@ func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
 	if err != nil {
 		return err
 	}
-	a.frontier, a.root, a.loaded = f, head.Root, true
+	a.edge.head, a.edge.frontier, a.loaded = head, f, true
 	return nil
 }
 
 // fold appends what another process did since; false when that does not give the head's root.
 func (a *Appender) fold(ctx context.Context, head ledger.Head) (bool, error) {
-	f := a.frontier.Clone()
+	f := a.edge.frontier.Clone()
 	hashes, err := hashRows(ctx, a.conn, `SELECT leaf_hash FROM ledger.entries WHERE seq >= $1 AND seq < $2 ORDER BY seq`,
-		head.Base+a.frontier.Size(), head.Next())
+		head.Base+a.edge.frontier.Size(), head.Next())
 	if err != nil {
 		return false, err
 	}
@@ -49,7 +53,7 @@ func (a *Appender) fold(ctx context.Context, head ledger.Head) (bool, error) {
 	if f.Size() != head.Size || f.Root() != head.Root {
 		return false, nil
 	}
-	a.frontier, a.root = f, head.Root
+	a.edge.head, a.edge.frontier = head, f
 	return true, nil
 }
 

@@ -33,11 +33,16 @@ func (a *Appender) resolve(ctx context.Context, batch []*pending, l locked) (*pl
 	if err := a.guardErasures(ctx, batch); err != nil {
 		return nil, err
 	}
+	return newPlan(batch, l, stored), nil
+}
+
+// newPlan decides by what is known of the log: its head, keys, claims and what stands under the keys.
+func newPlan(batch []*pending, l locked, stored map[int64]knownEntry) *plan {
 	p := &plan{batch: batch, next: l.head.Next(), inBatch: make(map[[16]byte]*pending, len(batch)), claims: l.claims, keys: l.keys, stored: stored}
 	for _, part := range apart(batch) {
 		p.decide(part)
 	}
-	return p, nil
+	return p
 }
 
 // decide is for one submission, or for all of a whole unit: when one of these is refused none is recorded.
