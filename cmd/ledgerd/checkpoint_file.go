@@ -7,11 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 )
 
 // checkpointFile keeps the newest signed checkpoint outside the database, so that a database which was restored from an
-// older backup is noticed: it would hold less than was signed for. Writing is no part of an append: the newest of what was
-// published while a write ran is written next, so the file is behind by one write at most.
+// older backup is noticed: it would hold less than was signed for. Writing is no part of an append: the newest of what was published
+// since the last write is written keepInterval after it, so that a busy log does not sync two files for each batch.
 type checkpointFile struct {
 	path string
 	log  *slog.Logger
@@ -48,14 +49,25 @@ func (f *checkpointFile) publish(note []byte) {
 	}
 }
 
+// keepInterval is how far the file may be behind the log. A backup is older than that.
+const keepInterval = 100 * time.Millisecond
+
 // run writes what is published until ctx ends, and once more then.
 func (f *checkpointFile) run(ctx context.Context) {
+	defer f.write()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
 	for {
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return
+		}
 		select {
 		case <-f.wake:
 			f.write()
+			pause.Reset(keepInterval)
 		case <-ctx.Done():
-			f.write()
 			return
 		}
 	}
