@@ -14,6 +14,7 @@ type Batch struct {
 	End    int64 // seq, not included
 	Lines  []Line
 	Erased []int64 // seqs of earlier entries whose personal columns an erasure in the stretch destroyed
+	Cut    bool    // the log went on when the stretch was read: it was shortened
 }
 
 // Rejected is a line that the projection refuses, with the reason.
@@ -40,20 +41,18 @@ type Shipping struct {
 // Digest is SHA-256 over the lines' identities and measures in their order. Two blocks with one digest hold the same.
 func Digest(lines []Line) [32]byte {
 	h := sha256.New()
-	number := func(n int64) { _ = binary.Write(h, binary.BigEndian, n) } // a hash takes everything
-	text := func(s string) {
-		number(int64(len(s)))
-		h.Write([]byte(s))
-	}
-	for _, l := range lines {
-		number(l.Seq)
-		number(l.ErasedBy)
-		number(l.Tokens)
-		number(l.AsOf.UnixMicro())
-		for _, s := range []string{l.ProviderID, l.RequestID, l.CustomerID, l.TurnID} {
-			text(s)
+	var b []byte // of one line
+	for i := range lines {
+		l := &lines[i]
+		b = b[:0]
+		for _, n := range [...]int64{l.Seq, l.ErasedBy, l.Tokens, l.AsOf.UnixMicro()} {
+			b = binary.BigEndian.AppendUint64(b, uint64(n))
 		}
-		number(int64(len(l.Frames)))
+		for _, s := range [...]string{l.ProviderID, l.RequestID, l.CustomerID, l.TurnID} {
+			b = append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
+		}
+		b = binary.BigEndian.AppendUint64(b, uint64(len(l.Frames)))
+		h.Write(b)
 	}
 	return [32]byte(h.Sum(nil))
 }

@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"slices"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
@@ -24,10 +25,15 @@ func (c *Client) Insert(ctx context.Context, token string, lines []metering.Line
 		return translate(err)
 	}
 	defer batch.Close()
-	for _, l := range lines {
-		f := split(l.Frames)
-		err := batch.Append(l.Tenant, l.CustomerID, l.AsOf, l.RequestID, l.TurnID, l.ProviderID, l.Seq, l.FramesServed, l.FramesRejected,
-			l.Tokens, f.providers, f.ids, f.digests, f.tokens, l.ErasedBy != 0, l.Version())
+	var f frameArrays
+	for i := range lines {
+		l := &lines[i]
+		f.hold(l.Frames)
+		version := l.Version()
+		// The driver copies values at once, and a pointer saves it an allocation; but what it keeps as a dictionary's key must
+		// be a value: tenant and providers.
+		err := batch.Append(l.Tenant, &l.CustomerID, &l.AsOf, &l.RequestID, &l.TurnID, l.ProviderID, &l.Seq, &l.FramesServed, &l.FramesRejected,
+			&l.Tokens, f.providers, f.ids, f.digests, f.tokens, l.ErasedBy != 0, &version)
 		if err != nil {
 			return translate(err)
 		}
@@ -35,24 +41,30 @@ func (c *Client) Insert(ctx context.Context, token string, lines []metering.Line
 	return translate(batch.Send())
 }
 
-// frameArrays are frames as the table's parallel arrays.
+// frameArrays are a line's frames as the table's parallel arrays. One serves many lines.
 type frameArrays struct {
-	providers, ids []string
-	digests        []*string
-	tokens         []int64
+	providers []string
+	ids       []*string
+	digests   []*string // nil for none
+	tokens    []*int64
+	texts     []string // that digests point into
 }
 
-func split(frames []metering.LineFrame) frameArrays {
-	a := frameArrays{
-		make([]string, len(frames)), make([]string, len(frames)), make([]*string, len(frames)), make([]int64, len(frames)),
-	}
-	for i, f := range frames {
-		a.providers[i], a.ids[i], a.tokens[i] = f.ID.ProviderID, f.ID.FrameID, f.Tokens
-		if digest, ok := f.ID.ContentDigest.Value(); ok {
-			a.digests[i] = &digest
+// hold takes over the frames, which must stay as they are until the next call.
+func (a *frameArrays) hold(frames []metering.LineFrame) {
+	a.providers, a.ids, a.digests, a.tokens = a.providers[:0], a.ids[:0], a.digests[:0], a.tokens[:0]
+	a.texts = slices.Grow(a.texts[:0], len(frames)) // so that it does not move any more
+	for i := range frames {
+		f := &frames[i]
+		a.providers, a.ids, a.tokens = append(a.providers, f.ID.ProviderID), append(a.ids, &f.ID.FrameID), append(a.tokens, &f.Tokens)
+		digest, ok := f.ID.ContentDigest.Value()
+		if !ok {
+			a.digests = append(a.digests, nil)
+			continue
 		}
+		a.texts = append(a.texts, digest)
+		a.digests = append(a.digests, &a.texts[len(a.texts)-1])
 	}
-	return a
 }
 
 // mutation makes a deletion return when it is done on all replicas, and the rows are gone from disk.

@@ -41,8 +41,8 @@ func lockShipping(ctx context.Context, tx pgx.Tx, holder string) (epoch, next in
 
 // NextBatch returns the batch that is under way, read again, or else begins the next one with at most maxLines lines, and
 // some more when one entry has them. nil when everything is shipped. The batch is committed before it is returned: a crash
-// after it leads to the same stretch again.
-func (s *Store) NextBatch(ctx context.Context, holder string, maxLines int) (b *metering.Batch, err error) {
+// after it leads to the same stretch again. What ReadAhead gave saves reading, if it is what comes next; nil for none.
+func (s *Store) NextBatch(ctx context.Context, holder string, maxLines int, ahead *metering.Batch) (b *metering.Batch, err error) {
 	err = s.inTx(ctx, func(tx pgx.Tx) error {
 		epoch, next, err := lockShipping(ctx, tx, holder)
 		if err != nil {
@@ -51,7 +51,22 @@ func (s *Store) NextBatch(ctx context.Context, holder string, maxLines int) (b *
 		if b, err = openBatch(ctx, tx); err != nil || b != nil {
 			return err
 		}
-		b, err = beginBatch(ctx, tx, epoch, next, maxLines)
+		if b = ahead; b == nil || b.Epoch != epoch || b.First != next {
+			b, err = readStretch(ctx, tx, epoch, next, maxLines)
+		}
+		if err != nil || b == nil {
+			return err
+		}
+		return beginBatch(ctx, tx, b)
+	})
+	return b, err
+}
+
+// ReadAhead reads the stretch after a batch that is still under way, nil when there is none, so that NextBatch need not. It
+// commits nothing. An erasure that is recorded from now on lies behind the stretch, and is shipped with its own.
+func (s *Store) ReadAhead(ctx context.Context, after *metering.Batch, maxLines int) (b *metering.Batch, err error) {
+	err = s.inTx(ctx, func(tx pgx.Tx) error {
+		b, err = readStretch(ctx, tx, after.Epoch, after.End, maxLines)
 		return err
 	})
 	return b, err
@@ -67,35 +82,67 @@ func openBatch(ctx context.Context, tx pgx.Tx) (*metering.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &b, fillBatch(ctx, tx, &b, 0)
+	if b.Lines, err = readLines(ctx, tx, `p.seq >= $1 AND p.seq < $2`, b.First, b.End); err != nil {
+		return nil, err
+	}
+	return &b, addErased(ctx, tx, &b)
 }
 
-func beginBatch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int) (*metering.Batch, error) {
+// readStretch reads the log from next on, at most maxLines lines; nil when there is nothing.
+func readStretch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int) (*metering.Batch, error) {
 	head, err := scanHead(tx.QueryRow(ctx, currentHead))
 	if err != nil || head.Next() <= next {
 		return nil, err
 	}
 	b := &metering.Batch{Epoch: epoch, First: next, End: head.Next()}
-	if err := fillBatch(ctx, tx, b, maxLines); err != nil {
+	room := int(min(int64(maxLines), 2*(b.End-b.First)))
+	if b.Lines, err = readLinesOf(ctx, tx, room, stretchSQL, `p.frames - cardinality(p.frame_tokens) < $4`, b.First, b.End, maxLines, maxFrames); err != nil {
 		return nil, err
 	}
-	digest := metering.Digest(b.Lines)
-	err = tx.QueryRow(ctx, `
-		INSERT INTO work.shipping_batches (epoch, first_seq, end_seq, lines, digest, attempts) VALUES ($1, $2, $3, $4, $5, 1) RETURNING id`,
-		b.Epoch, b.First, b.End, len(b.Lines), digest[:]).Scan(&b.ID)
-	return b, err
-}
-
-// fillBatch reads a batch's lines. With a limit it shortens the stretch to whole entries, at least one.
-func fillBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch, limit int) (err error) {
-	if limit > 0 {
-		if b.End, err = shorten(ctx, tx, b.First, b.End, limit); err != nil {
-			return err
+	if b.Lines, b.End = wholeEntries(b.Lines, b.End, maxLines); len(b.Lines) == 0 && b.End < head.Next() {
+		b.End++ // one entry alone is larger than a batch
+		if b.Lines, err = readLines(ctx, tx, `p.seq = $1`, b.End-1); err != nil {
+			return nil, err
 		}
 	}
-	if b.Lines, err = readLines(ctx, tx, `p.seq >= $1 AND p.seq < $2`, b.First, b.End); err != nil {
-		return err
+	b.Cut = b.End < head.Next()
+	return b, addErased(ctx, tx, b)
+}
+
+// maxFrames bounds a batch's frames, and so the memory that it takes: one report may have thousands.
+const maxFrames = 150_000
+
+// stretchSQL is one line more than a batch has, with the frames up to and with each line.
+const stretchSQL = `(SELECT u.*, sum(cardinality(u.frame_tokens)) OVER (ORDER BY u.seq, u.line ROWS UNBOUNDED PRECEDING) AS frames
+	FROM ledger.usage_lines u WHERE u.seq >= $1 AND u.seq < $2 ORDER BY u.seq, u.line LIMIT $3 + 1)`
+
+// wholeEntries drops the last entry's lines, which may not be all, if a stretch up to end has more than a batch may. It
+// returns where the stretch ends then.
+func wholeEntries(lines []metering.Line, end int64, maxLines int) ([]metering.Line, int64) {
+	frames := 0
+	for i := range lines {
+		frames += len(lines[i].Frames)
 	}
+	n := len(lines)
+	if n <= maxLines && frames < maxFrames {
+		return lines, end
+	}
+	last := lines[n-1].Seq
+	for n > 0 && lines[n-1].Seq == last {
+		n--
+	}
+	return lines[:n], last
+}
+
+func beginBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch) error {
+	digest := metering.Digest(b.Lines)
+	return tx.QueryRow(ctx, `
+		INSERT INTO work.shipping_batches (epoch, first_seq, end_seq, lines, digest, attempts) VALUES ($1, $2, $3, $4, $5, 1) RETURNING id`,
+		b.Epoch, b.First, b.End, len(b.Lines), digest[:]).Scan(&b.ID)
+}
+
+// addErased adds the lines that the erasures in a batch's stretch changed before it.
+func addErased(ctx context.Context, tx pgx.Tx, b *metering.Batch) error {
 	rows, err := tx.Query(ctx, `SELECT seq FROM ledger.erased WHERE erasure_seq >= $1 AND erasure_seq < $2 AND seq < $1 ORDER BY seq`, b.First, b.End)
 	if err != nil {
 		return err
@@ -108,43 +155,44 @@ func fillBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch, limit int) (er
 	return err
 }
 
-// maxFrames bounds a batch's frames, and so the memory that it takes: one report may have thousands.
-const maxFrames = 150_000
-
-// shorten returns where a stretch must end to have at most limit lines and maxFrames frames.
-func shorten(ctx context.Context, tx pgx.Tx, first, end int64, limit int) (int64, error) {
-	var cut int64
-	err := tx.QueryRow(ctx, `
-		SELECT seq FROM (
-			SELECT seq, line, row_number() OVER w AS n, sum(cardinality(frame_tokens)) OVER w AS frames
-			FROM (SELECT seq, line, frame_tokens FROM ledger.usage_lines WHERE seq >= $1 AND seq < $2 ORDER BY seq, line LIMIT $3 + 1) u
-			WINDOW w AS (ORDER BY seq, line)) c
-		WHERE n > $3 OR frames > $4 ORDER BY seq, line LIMIT 1`, first, end, limit, maxFrames).Scan(&cut)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return end, nil
-	}
-	return max(cut, first+1), err
+// readLines reads lines in the order of the log. where is a condition of this room on p, never a caller's text.
+func readLines(ctx context.Context, q querier, where string, args ...any) ([]metering.Line, error) {
+	return readLinesOf(ctx, q, 0, `ledger.usage_lines`, where, args...)
 }
 
-// readLines reads lines in the order of the log. where is a condition of this file on p, never a caller's text.
-func readLines(ctx context.Context, q querier, where string, args ...any) ([]metering.Line, error) {
+// readLinesOf reads them from something else that has their columns, about as many as room.
+func readLinesOf(ctx context.Context, q querier, room int, from, where string, args ...any) ([]metering.Line, error) {
 	rows, err := q.Query(ctx, `
 		SELECT p.seq, p.tenant, p.request_id, coalesce(p.turn_id, ''), coalesce(p.customer_id, ''), p.provider_id, p.as_of, p.frames_served,
-		       p.frames_rejected, p.tokens, p.frame_providers, p.frame_ids, p.frame_digests, p.frame_tokens, coalesce(x.erasure_seq, 0)
-		FROM ledger.usage_lines p LEFT JOIN ledger.erased x USING (seq) WHERE `+where+` ORDER BY p.seq, p.line`, args...)
+		       p.frames_rejected, p.tokens, coalesce(x.erasure_seq, 0), p.frame_providers, p.frame_ids, p.frame_digests, p.frame_tokens
+		FROM `+from+` p LEFT JOIN ledger.erased x USING (seq) WHERE `+where+` ORDER BY p.seq, p.line`, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, scanLine)
+	return pgx.AppendRows(make([]metering.Line, 0, room), rows, scanLine)
 }
 
-func scanLine(row pgx.CollectableRow) (metering.Line, error) {
-	var l metering.Line
+func scanLine(row pgx.CollectableRow) (l metering.Line, err error) {
+	const frames = 11 // the first of the columns of frames
+	scalars := []any{
+		&l.Seq, &l.Tenant, &l.RequestID, &l.TurnID, &l.CustomerID, &l.ProviderID, &l.AsOf, &l.FramesServed, &l.FramesRejected, &l.Tokens, &l.ErasedBy,
+		nil, nil, nil, nil,
+	}
 	var f frameColumns
-	err := row.Scan(&l.Seq, &l.Tenant, &l.RequestID, &l.TurnID, &l.CustomerID, &l.ProviderID, &l.AsOf, &l.FramesServed, &l.FramesRejected,
-		&l.Tokens, &f.providers, &f.ids, &f.digests, &f.tokens, &l.ErasedBy)
+	binary := row.FieldDescriptions()[frames].Format == pgx.BinaryFormatCode
+	if !binary {
+		scalars[frames], scalars[frames+1], scalars[frames+2], scalars[frames+3] = &f.providers, &f.ids, &f.digests, &f.tokens
+	}
+	if err := row.Scan(scalars...); err != nil {
+		return l, err
+	}
 	l.AsOf = l.AsOf.UTC()
-	l.Frames = f.lineFrames(l.ProviderID)
+	if !binary {
+		l.Frames = f.lineFrames(l.ProviderID)
+		return l, nil
+	}
+	raw := row.RawValues()[frames:]
+	l.Frames, err = binaryFrames(l.ProviderID, raw[0], raw[1], raw[2], raw[3])
 	return l, err
 }
 

@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"fmt"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // fill writes usage lines straight into the tables, as a superuser: one per entry, each with frames of distinct digests.
-func (r *rig) fill(b *testing.B, entries, frames int) {
+func (r *rig) fill(b testing.TB, entries, frames int) {
 	b.Helper()
 	conn, err := pgx.Connect(b.Context(), r.AdminURL)
 	if err != nil {
@@ -39,6 +40,7 @@ func (r *rig) fill(b *testing.B, entries, frames int) {
 
 // What a rebuild ships in a second, to the embedded engine.
 func BenchmarkShip(b *testing.B) {
+	debug.SetGCPercent(400) // as ledgerd does
 	for _, frames := range []int{2, 8} {
 		b.Run(fmt.Sprintf("frames=%d", frames), func(b *testing.B) {
 			const entries = 100_000

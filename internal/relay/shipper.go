@@ -16,8 +16,11 @@ type Log interface {
 	// HoldShipping takes or prolongs the lease; false when another process has it.
 	HoldShipping(ctx context.Context, holder string, lease time.Duration) (bool, error)
 	ReleaseShipping(ctx context.Context, holder string) error
-	// NextBatch returns the batch under way or a new one, committed; nil when everything is shipped.
-	NextBatch(ctx context.Context, holder string, maxLines int) (*metering.Batch, error)
+	// NextBatch returns the batch under way or a new one, committed; nil when everything is shipped. What was read ahead is
+	// taken where it is what comes next; nil when nothing was.
+	NextBatch(ctx context.Context, holder string, maxLines int, ahead *metering.Batch) (*metering.Batch, error)
+	// ReadAhead reads what follows a batch that is not closed yet, and commits nothing.
+	ReadAhead(ctx context.Context, after *metering.Batch, maxLines int) (*metering.Batch, error)
 	// CloseBatch moves the cursor past a batch, or fails when a rebuild has begun meanwhile.
 	CloseBatch(ctx context.Context, holder string, b *metering.Batch, rejected []metering.Rejected) error
 	FailBatch(ctx context.Context, id int64, reason string) error
@@ -57,7 +60,8 @@ const (
 type Shipper struct {
 	o      Options
 	status atomic.Pointer[metering.Shipping]
-	due    time.Time // of the next reconciliation
+	due    time.Time       // of the next reconciliation
+	ahead  *metering.Batch // what probably comes next; nil when nothing was read ahead
 }
 
 // NewShipper makes a shipper, which ships nothing until Run.
@@ -121,11 +125,14 @@ func (s *Shipper) Step(ctx context.Context) (more bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, attemptLimit)
 	defer cancel()
-	batch, err := s.o.Log.NextBatch(ctx, s.o.Holder, s.o.MaxLines)
+	batch, err := s.o.Log.NextBatch(ctx, s.o.Holder, s.o.MaxLines, s.ahead)
+	s.ahead = nil
 	if err != nil || batch == nil {
 		return false, err
 	}
+	ahead := s.readAhead(ctx, batch)
 	rejected, err := s.send(ctx, batch)
+	next := <-ahead
 	if err != nil {
 		return false, errors.Join(err, s.o.Log.FailBatch(ctx, batch.ID, err.Error()))
 	}
@@ -135,7 +142,28 @@ func (s *Shipper) Step(ctx context.Context) (more bool, err error) {
 	for _, r := range rejected {
 		s.o.Logger.Error("ClickHouse refuses a usage line; it is in quarantine", "seq", r.Seq, "reason", r.Reason)
 	}
-	return true, s.o.Log.CloseBatch(ctx, s.o.Holder, batch, rejected)
+	if err := s.o.Log.CloseBatch(ctx, s.o.Holder, batch, rejected); err != nil {
+		return false, err
+	}
+	s.ahead = next
+	return true, nil
+}
+
+// readAhead reads what follows while a batch is being sent, when there is more than one batch to send: one processor reads
+// while another one's work is waited for. It gives nil when there is nothing, or no luck: NextBatch reads again then.
+func (s *Shipper) readAhead(ctx context.Context, b *metering.Batch) <-chan *metering.Batch {
+	read := make(chan *metering.Batch, 1)
+	if !b.Cut {
+		close(read)
+		return read
+	}
+	go func() {
+		defer close(read)
+		if next, err := s.o.Log.ReadAhead(ctx, b, s.o.MaxLines); err == nil {
+			read <- next
+		}
+	}()
+	return read
 }
 
 // reconcile runs when it is due, on the process that ships: a second one would only find the same.

@@ -61,7 +61,7 @@ func TestKilledBetweenInsertAndCursor(t *testing.T) {
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
-	batch, err := r.Store.NextBatch(t.Context(), "dead", 10)
+	batch, err := r.Store.NextBatch(t.Context(), "dead", 10, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestRebuild(t *testing.T) {
 	if _, err := s.Step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	batch, err := r.Store.NextBatch(t.Context(), "a", 10)
+	batch, err := r.Store.NextBatch(t.Context(), "a", 10, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

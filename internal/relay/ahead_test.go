@@ -1,0 +1,83 @@
+package relay_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ledgerd/internal/devstack/chtest"
+	"ledgerd/metering"
+)
+
+// One entry has more lines than a batch may have: it is a batch by itself.
+func TestEntriesThatAreLargerThanABatch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.post(t, 5)
+	r.drain(t, r.shipper("a", 1))
+	if n := r.equal(t); n != 10 || r.net.inserts != 5 {
+		t.Fatalf("%d lines by %d inserts", n, r.net.inserts)
+	}
+}
+
+// readAhead takes the lease and reads a batch of ten lines and what follows it.
+func (r *rig) readAhead(t *testing.T) (batch, ahead *metering.Batch) {
+	t.Helper()
+	if held, err := r.Store.HoldShipping(t.Context(), "a", time.Minute); err != nil || !held {
+		t.Fatal(held, err)
+	}
+	batch, err := r.Store.NextBatch(t.Context(), "a", 10, nil)
+	if err != nil || !batch.Cut || len(batch.Lines) != 10 {
+		t.Fatalf("%+v, %v", batch, err)
+	}
+	ahead, err = r.Store.ReadAhead(t.Context(), batch, 10)
+	if err != nil || ahead.First != batch.End || len(ahead.Lines) != 10 {
+		t.Fatalf("%+v, %v", ahead, err)
+	}
+	return batch, ahead
+}
+
+func (r *rig) ship(t *testing.T, b *metering.Batch) {
+	t.Helper()
+	if err := r.client.Insert(t.Context(), fmt.Sprint("by hand ", b.First), b.Lines); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Store.CloseBatch(t.Context(), "a", b, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is read ahead is erased before it is sent: the erasure's own batch destroys it.
+func TestWhatWasReadAheadIsErased(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.post(t, 20)
+	batch, ahead := r.readAhead(t)
+	r.erase(t, 7)
+	r.ship(t, batch)
+	next, err := r.Store.NextBatch(t.Context(), "a", 10, ahead)
+	if err != nil || next != ahead || next.ID == 0 {
+		t.Fatalf("%+v, %v", next, err)
+	}
+	r.ship(t, next)
+	r.drain(t, r.shipper("a", 10))
+	if n := r.equal(t); n != 40 {
+		t.Fatalf("%d lines", n)
+	}
+	chtest.Exec(t, r.dsn, "SELECT throwIf(count() != 0) FROM usage_events WHERE entry_seq = 7 AND (customer_id != '' OR turn_id != '' OR notEmpty(frames.frame_id))")
+}
+
+// A rebuild begins meanwhile, or another process got further: what was read ahead is not what comes next, and is read anew.
+func TestWhatWasReadAheadIsNotWhatComesNext(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.post(t, 20)
+	_, ahead := r.readAhead(t)
+	if err := r.Store.RestartShipping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next, err := r.Store.NextBatch(t.Context(), "a", 10, ahead)
+	if err != nil || next == ahead || next.First != 0 || next.Epoch == ahead.Epoch {
+		t.Fatalf("%+v, %v", next, err)
+	}
+}
