@@ -1,6 +1,9 @@
 package billing
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Lane is what a payment processor serves one call at a time for.
 type Lane struct {
@@ -56,3 +59,69 @@ type Standing struct {
 
 // Drift is by how much the processor's total differs from what the ledger knows to be confirmed, in tokens.
 func (s Standing) Drift() int64 { return s.Total - s.Balance.Confirmed }
+
+// Progress says whether the run changed something, so that another one may find more to do.
+func (r Run) Progress() bool {
+	return r.More && r.Planned+r.Confirmed+r.Parked+r.Stopped+r.Replaced > 0
+}
+
+// Terms are a tenant's configuration in force.
+type Terms struct {
+	Tenant   string
+	Origin   string // of the log
+	Seq      int64  // of the configuration's entry
+	Revision int64
+	Config   Config
+}
+
+// Pending is an intent that is not settled, with the calls that were made for it. Its claims are not read.
+type Pending struct {
+	Seq      int64
+	Intent   Intent
+	State    State
+	Outcomes int // that were recorded
+	Attempts Attempts
+}
+
+// Closing is an outcome that is to be recorded, together with the intent that replaces the other where it is replaced.
+type Closing struct {
+	Outcome     Outcome
+	Replacement *Intent
+}
+
+// Outcome is the next outcome of a pending intent, by an answer where there is one.
+func (p Pending) Outcome(s State, c Cause, r Reply) Outcome {
+	o := Outcome{
+		Intent: p.Seq, Identifier: p.Intent.Event.Identifier, Number: p.Outcomes + 1, State: s, Cause: c, Attempts: p.Attempts.Count,
+		Status: r.Status, Code: r.Code, RequestID: r.RequestID, Detail: r.Detail,
+	}
+	if !p.Attempts.First.IsZero() {
+		o.FirstTry = &p.Attempts.First
+	}
+	return o
+}
+
+// With is the attempts with one more, at now.
+func (a Attempts) With(now time.Time) Attempts {
+	a.Count++
+	a.Last = now
+	if a.First.IsZero() {
+		a.First = now
+	}
+	return a
+}
+
+// ErrClaimed says that another intent claims a line.
+var ErrClaimed = errors.New("another billing intent claims the same usage")
+
+// Gauges are how billing stands over all tenants.
+type Gauges struct {
+	Pending        int64         // intents that are planned and not known to count
+	Ambiguous      int64         // of these, attempted without a known outcome
+	OldestPending  time.Duration // since the oldest of them was planned
+	Parked         int64         // intents
+	Stopped        int64         // intents
+	UnmappedTokens int64         // of unclaimed usage of customers that no configuration maps
+	DriftTokens    int64         // by how much totals differed at the last reconciliations, without sign
+	Disagreements  int64         // standings that are lower or higher
+}

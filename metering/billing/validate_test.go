@@ -53,9 +53,9 @@ func TestCheckCustomer(t *testing.T) {
 		}
 	}
 	for word, wrong := range map[string]billing.Customer{
-		"deleted":                     {ID: "cus", Deleted: true},
-		"2 month":                     sub(func(s *billing.Subscription) { s.IntervalCount = 2 }),
-		"1 year":                      sub(func(s *billing.Subscription) { s.Interval = "year" }),
+		"deleted":                        {ID: "cus", Deleted: true},
+		"2 month":                        sub(func(s *billing.Subscription) { s.IntervalCount = 2 }),
+		"1 year":                         sub(func(s *billing.Subscription) { s.Interval = "year" }),
 		"begins at 2027-02-01T00:00:00Z": sub(func(s *billing.Subscription) { s.Anchor = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) }),
 	} {
 		if fault := billing.CheckCustomer(c, m, wrong, now); !strings.Contains(fault, word) {

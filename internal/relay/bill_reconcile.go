@@ -1,0 +1,160 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"ledgerd/metering/billing"
+)
+
+// ReconcileTenant compares each open period of each billed customer with what the processor has. What was confirmed and is
+// seen to be missing is sent again as another intent once it has been missing for billing.AbsentFor. Everything else that
+// differs is shown and said, and never put right.
+func (b *Biller) ReconcileTenant(ctx context.Context, tenant string) ([]billing.Standing, error) {
+	t, refusal, err := b.terms(ctx, tenant)
+	if err != nil || t == nil {
+		if refusal != nil {
+			err = fmt.Errorf("%w: %s", ErrRefused, refusal.Reason)
+		}
+		return nil, err
+	}
+	now := b.o.Now()
+	lanes, err := b.o.Books.BilledLanes(ctx, tenant, now.Add(-billing.MaxAge))
+	if err != nil {
+		return nil, err
+	}
+	var all []billing.Standing
+	for _, l := range lanes {
+		m, mapped := t.Config.Of(l.Customer)
+		if !mapped || l.MeterID != t.Config.MeterID {
+			continue
+		}
+		for _, p := range t.Config.OpenPeriods(m, now) {
+			s, err := b.standing(ctx, t, l, m, p)
+			if err != nil {
+				return all, err
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// ErrRefused says that the account, its meter or the configuration is not as it must be.
+var ErrRefused = errors.New("billing is refused")
+
+func (b *Biller) standing(ctx context.Context, t *terms, l billing.Lane, m billing.Mapping, p billing.Period) (billing.Standing, error) {
+	s := billing.Standing{CustomerID: m.CustomerID, StripeCustomer: l.Customer, MeterID: l.MeterID, Period: p, CheckedAt: b.o.Now()}
+	var err error
+	if s.Balance, err = b.o.Books.Moment(ctx, l, p); err != nil {
+		return s, err
+	}
+	has, err := b.total(ctx, t.processor, l, p)
+	if err != nil {
+		return s, err
+	}
+	// What was confirmed while the processor was asked is in neither number, or only in one.
+	if s.Balance, err = b.o.Books.Moment(ctx, l, p); err != nil {
+		return s, err
+	}
+	s.Total = has.tokens
+	s.Agreement = billing.Reconcile(s.Balance, has.tokens, b.o.Now())
+	switch {
+	case !has.exact:
+		s.Agreement, s.Detail = billing.Higher, "the processor's total is beyond what its floating-point numbers tell apart"
+	case s.Agreement == billing.Lower:
+		s.Detail, err = b.findAbsent(ctx, t, l, p)
+	case s.Agreement == billing.Agrees:
+		_, err = b.o.Books.NoteAbsent(ctx, l, p, nil, b.o.Now())
+	}
+	if err != nil {
+		return s, err
+	}
+	if s.Agreement == billing.Lower || s.Agreement == billing.Higher {
+		b.o.Logger.Error("the payment processor's total differs from what is on record", "tenant", l.Tenant, "customer", m.CustomerID, "period_start", p.Start,
+			"agreement", string(s.Agreement), "ledger", s.Balance.Confirmed, "processor", s.Total, "detail", s.Detail)
+	}
+	return s, b.o.Books.NoteStanding(ctx, l, s)
+}
+
+// maxMoments bounds the minutes that one reconciliation of a period looks at.
+const maxMoments = 1000
+
+// findAbsent looks for the confirmed events that a period's total lacks, minute by minute, and replaces those that have been
+// missing long enough.
+func (b *Biller) findAbsent(ctx context.Context, t *terms, l billing.Lane, p billing.Period) (string, error) {
+	confirmed, err := b.o.Books.ConfirmedIn(ctx, l, p)
+	if err != nil {
+		return "", err
+	}
+	byMinute := map[int64][]billing.Pending{}
+	var minutes []int64
+	for _, i := range confirmed {
+		if m := minuteOf(i); byMinute[m] == nil {
+			minutes = append(minutes, m)
+		}
+		byMinute[minuteOf(i)] = append(byMinute[minuteOf(i)], i)
+	}
+	slices.Sort(minutes)
+	var absent []billing.Pending
+	unclear := 0
+	for n, m := range minutes {
+		if n == maxMoments {
+			break
+		}
+		list := byMinute[m]
+		has, err := b.total(ctx, t.processor, l, moment(time.Unix(60*m, 0)))
+		if err != nil {
+			return "", err
+		}
+		missing, ok := missingOf(list, has.tokens)
+		absent = append(absent, missing...)
+		if !ok || !has.exact {
+			unclear++
+		}
+	}
+	replaced, err := b.replaceAbsent(ctx, t, l, p, absent)
+	return fmt.Sprintf("%d events are missing, %d of them long enough to be sent again as others; %d minutes hold what no event of ours explains", len(absent), replaced, unclear), err
+}
+
+// missingOf tells which events of a minute the total lacks: none, all, or the one that explains it. False: nothing does.
+func missingOf(list []billing.Pending, total int64) ([]billing.Pending, bool) {
+	var sum int64
+	for _, i := range list {
+		sum += i.Intent.Event.Value
+	}
+	if total == sum {
+		return nil, true
+	}
+	if total == 0 {
+		return list, true
+	}
+	var found []billing.Pending
+	for _, i := range list {
+		if total == sum-i.Intent.Event.Value {
+			found = append(found, i)
+		}
+	}
+	return found, len(found) == 1
+}
+
+// replaceAbsent notes since when each event has been missing, and lets another intent stand for those whose time has come.
+func (b *Biller) replaceAbsent(ctx context.Context, t *terms, l billing.Lane, p billing.Period, absent []billing.Pending) (int, error) {
+	since, err := b.o.Books.NoteAbsent(ctx, l, p, seqsOf(absent), b.o.Now())
+	if err != nil {
+		return 0, err
+	}
+	var closings []billing.Closing
+	for _, i := range absent {
+		if at, ok := since[i.Seq]; ok && !b.o.Now().Before(at.Add(billing.AbsentFor)) {
+			closings = append(closings, b.replace(&t.Terms, i, billing.Replaced, billing.ByAbsence))
+		}
+	}
+	if len(closings) == 0 {
+		return 0, nil
+	}
+	return len(closings), b.o.Books.RecordOutcomes(ctx, l.Tenant, closings)
+}

@@ -1,0 +1,193 @@
+package relay
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ledgerd/metering/billing"
+)
+
+// Processor is the account of one tenant at a payment processor. An error of a question is a *billing.CallError where the
+// processor was asked.
+type Processor interface {
+	CreateMeterEvent(ctx context.Context, e billing.MeterEvent) billing.Reply
+	Meter(ctx context.Context, id string) (billing.Meter, error)
+	Customer(ctx context.Context, id string) (billing.Customer, error)
+	Summaries(ctx context.Context, q billing.SummaryQuestion) ([]billing.Summary, error)
+}
+
+// BillerOptions are a Biller's parts; those without a comment are required.
+type BillerOptions struct {
+	Books     Books
+	Account   func(tenant string, c billing.Config) (Processor, error) // an error says why the account can't be used, without secrets
+	Logger    *slog.Logger
+	Now       func() time.Time
+	Every     time.Duration // between passes; 0 for defaultEvery
+	Reconcile time.Duration // between reconciliations; 0 for defaultReconcile
+	PerSecond int           // calls to the processor; 0 for defaultPerSecond
+	Lanes     int           // customers that are told of at once; 0 for defaultLanes
+}
+
+const (
+	defaultEvery     = time.Minute
+	defaultReconcile = time.Hour
+	defaultPerSecond = 50 // Stripe takes 1,000, and 25 in a sandbox answers 429 beyond
+	defaultLanes     = 4
+)
+
+// Biller is the loop that bills: it plans usage into intents, tells the processor of them and finds out what became of
+// each. Any number may run on one ledger at once.
+type Biller struct {
+	o      BillerOptions
+	pace   *pace
+	status atomic.Pointer[billing.Gauges]
+	due    time.Time // of the next reconciliation
+
+	mu        sync.Mutex
+	customers map[customerKey]customerCheck
+	pauses    map[billing.Lane]time.Time // a lane that was told to come back later
+}
+
+// NewBiller makes a biller, which does nothing until it is called.
+func NewBiller(o BillerOptions) *Biller {
+	if o.Every == 0 {
+		o.Every = defaultEvery
+	}
+	if o.Reconcile == 0 {
+		o.Reconcile = defaultReconcile
+	}
+	if o.PerSecond == 0 {
+		o.PerSecond = defaultPerSecond
+	}
+	if o.Lanes == 0 {
+		o.Lanes = defaultLanes
+	}
+	b := &Biller{o: o, pace: newPace(o.PerSecond), customers: map[customerKey]customerCheck{}, pauses: map[billing.Lane]time.Time{}}
+	b.status.Store(&billing.Gauges{})
+	return b
+}
+
+// Status is how billing stood when the loop last looked.
+func (b *Biller) Status() billing.Gauges { return *b.status.Load() }
+
+// Run bills until ctx ends. Neither an error nor a processor that is away ends it.
+func (b *Biller) Run(ctx context.Context) {
+	var wait backoff
+	for ctx.Err() == nil {
+		err := b.pass(ctx)
+		b.look(ctx)
+		if err != nil && ctx.Err() == nil {
+			pause := wait.next()
+			b.o.Logger.Warn("billing", "error", err, "retry_in", pause)
+			sleep(ctx, pause)
+			continue
+		}
+		wait.reset()
+		sleep(ctx, b.o.Every)
+	}
+}
+
+func (b *Biller) look(ctx context.Context) {
+	g, err := b.o.Books.BillingGauges(ctx)
+	if err == nil { // the store's absence is noticed by everything else
+		b.status.Store(&g)
+	}
+}
+
+// pass bills each tenant as far as it can be done now. A tenant that fails does not hold up the others.
+func (b *Biller) pass(ctx context.Context) error {
+	tenants, err := b.o.Books.BillingTenants(ctx)
+	if err != nil {
+		return err
+	}
+	reconcile := !b.o.Now().Before(b.due)
+	var all error
+	for _, tenant := range tenants {
+		for ctx.Err() == nil {
+			run, err := b.Bill(ctx, tenant)
+			b.report(tenant, run)
+			if err != nil {
+				all = errors.Join(all, fmt.Errorf("tenant %q: %w", tenant, err))
+			}
+			if err != nil || !run.Progress() {
+				break
+			}
+		}
+		if reconcile && ctx.Err() == nil {
+			if _, err := b.ReconcileTenant(ctx, tenant); err != nil {
+				all = errors.Join(all, fmt.Errorf("reconciling tenant %q: %w", tenant, err))
+			}
+		}
+	}
+	if reconcile && all == nil {
+		b.due = b.o.Now().Add(b.o.Reconcile)
+	}
+	return all
+}
+
+func (b *Biller) report(tenant string, run billing.Run) {
+	for _, r := range run.Refusals {
+		b.o.Logger.Error("nothing is sent to the payment processor", "tenant", tenant, "customer", r.CustomerID, "reason", r.Reason)
+	}
+	if run.Planned+run.Attempts > 0 {
+		b.o.Logger.Info("billed", "tenant", tenant, "planned", run.Planned, "attempts", run.Attempts, "confirmed", run.Confirmed, "parked", run.Parked, "unresolved", run.Unresolved)
+	}
+}
+
+// terms are what one pass over a tenant works under.
+type terms struct {
+	billing.Terms
+	processor Processor
+	holder    string // names this pass among all of all processes
+}
+
+// terms reads the configuration and checks the account and its meter. A refusal says why nothing can be sent; nil and no refusal
+// when the tenant is not billed.
+func (b *Biller) terms(ctx context.Context, tenant string) (*terms, *billing.Refusal, error) {
+	t, err := b.o.Books.BillingTerms(ctx, tenant)
+	if err != nil || t == nil {
+		return nil, nil, err
+	}
+	p, err := b.o.Account(tenant, t.Config)
+	if err != nil {
+		return nil, &billing.Refusal{Reason: err.Error()}, nil
+	}
+	if !b.pace.wait(ctx) {
+		return nil, nil, ctx.Err()
+	}
+	m, err := p.Meter(ctx, t.Config.MeterID)
+	if err != nil {
+		return nil, &billing.Refusal{Reason: "the meter could not be checked: " + err.Error()}, nil
+	}
+	if fault := billing.CheckMeter(t.Config, m); fault != "" {
+		return nil, &billing.Refusal{Reason: fault}, nil
+	}
+	return &terms{Terms: *t, processor: p, holder: rand.Text()}, nil, nil
+}
+
+// Bill does what can be done now about a tenant's usage: it plans what is due, and then tells the processor. Called again, or
+// by several at once, it does nothing twice.
+func (b *Biller) Bill(ctx context.Context, tenant string) (billing.Run, error) {
+	run := billing.Run{Refusals: []billing.Refusal{}}
+	t, refusal, err := b.terms(ctx, tenant)
+	if refusal != nil {
+		run.Refusals = append(run.Refusals, *refusal)
+	}
+	if err != nil || t == nil {
+		return run, err
+	}
+	planned, err := b.plan(ctx, t)
+	run.Add(planned)
+	if err != nil {
+		return run, err
+	}
+	told, err := b.lanes(ctx, t)
+	run.Add(told)
+	return run, err
+}
