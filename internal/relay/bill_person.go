@@ -8,9 +8,6 @@ import (
 	"ledgerd/metering/billing"
 )
 
-// ErrNotParked says that an intent is neither parked nor stopped, so that there is nothing to decide about it.
-var ErrNotParked = errors.New("the intent is neither parked nor stopped")
-
 // Settle closes an intent that is parked or stopped by what a person has found out. counts: the processor has it after all.
 // Otherwise it does not and never will, and another intent with another identifier stands for it from now on.
 func (b *Biller) Settle(ctx context.Context, tenant string, seq int64, counts bool) error {
@@ -19,7 +16,7 @@ func (b *Biller) Settle(ctx context.Context, tenant string, seq int64, counts bo
 		return err
 	}
 	if p.State != billing.Parked && p.State != billing.Stopped {
-		return ErrNotParked
+		return billing.ErrNotParked
 	}
 	if counts {
 		return b.o.Books.RecordOutcomes(ctx, tenant, []billing.Closing{{Outcome: p.Outcome(billing.Confirmed, billing.ByPerson, billing.Reply{})}})
@@ -29,10 +26,10 @@ func (b *Biller) Settle(ctx context.Context, tenant string, seq int64, counts bo
 		return err
 	}
 	if t == nil {
-		return fmt.Errorf("%w: the tenant has no billing configuration", ErrRefused)
+		return fmt.Errorf("%w: the tenant has no billing configuration", billing.ErrRefused)
 	}
 	if _, mapped := t.Config.Of(p.Intent.Event.Customer); !mapped {
-		return fmt.Errorf("%w: no customer of the configuration is billed to this intent's any more", ErrRefused)
+		return fmt.Errorf("%w: no customer of the configuration is billed to this intent's any more", billing.ErrRefused)
 	}
 	return b.o.Books.RecordOutcomes(ctx, tenant, []billing.Closing{b.replace(t, p, billing.Replaced, billing.ByPerson)})
 }
@@ -42,7 +39,7 @@ func (b *Biller) Settle(ctx context.Context, tenant string, seq int64, counts bo
 func (b *Biller) Reported(ctx context.Context, tenant string, r billing.ErrorReport) (parked int, err error) {
 	for _, s := range r.Samples {
 		p, err := b.o.Books.IntentNamed(ctx, tenant, s.Identifier)
-		if errors.Is(err, ErrNoIntent) {
+		if errors.Is(err, billing.ErrNoIntent) {
 			continue // another system may send to the same meter
 		}
 		if err != nil {
@@ -61,6 +58,3 @@ func (b *Biller) Reported(ctx context.Context, tenant string, r billing.ErrorRep
 	b.o.Logger.Warn("the payment processor reports events that did not count", "tenant", tenant, "events", r.Count, "samples", len(r.Samples), "parked", parked)
 	return parked, nil
 }
-
-// ErrNoIntent says that a tenant has no such intent.
-var ErrNoIntent = errors.New("there is no such billing intent")

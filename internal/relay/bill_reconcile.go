@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -17,7 +16,7 @@ func (b *Biller) ReconcileTenant(ctx context.Context, tenant string) ([]billing.
 	t, refusal, err := b.terms(ctx, tenant)
 	if err != nil || t == nil {
 		if refusal != nil {
-			err = fmt.Errorf("%w: %s", ErrRefused, refusal.Reason)
+			err = fmt.Errorf("%w: %s", billing.ErrRefused, refusal.Reason)
 		}
 		return nil, err
 	}
@@ -42,9 +41,6 @@ func (b *Biller) ReconcileTenant(ctx context.Context, tenant string) ([]billing.
 	}
 	return all, nil
 }
-
-// ErrRefused says that the account, its meter or the configuration is not as it must be.
-var ErrRefused = errors.New("billing is refused")
 
 func (b *Biller) standing(ctx context.Context, t *terms, l billing.Lane, m billing.Mapping, p billing.Period) (billing.Standing, error) {
 	s := billing.Standing{CustomerID: m.CustomerID, StripeCustomer: l.Customer, MeterID: l.MeterID, Period: p, CheckedAt: b.o.Now()}

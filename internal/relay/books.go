@@ -46,7 +46,7 @@ type Books interface {
 	RecordOutcomes(ctx context.Context, tenant string, list []billing.Closing) error
 	// Moment sums up the intents of a lane whose timestamps lie in a stretch of time.
 	Moment(ctx context.Context, l billing.Lane, p billing.Period) (billing.Balance, error)
-	// Intent reads an intent; ErrNoIntent when the tenant has none with the seq, or with the identifier.
+	// Intent reads an intent; billing.ErrNoIntent when the tenant has none with the seq, or with the identifier.
 	Intent(ctx context.Context, tenant string, seq int64) (billing.Pending, error)
 	IntentNamed(ctx context.Context, tenant, identifier string) (billing.Pending, error)
 

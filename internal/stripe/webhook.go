@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stripe/stripe-go/v76/webhook"
+
+	"ledgerd/metering/billing"
 )
 
 // webhookTolerance is how old a signature may be: Stripe's own default, against replays.
@@ -17,14 +19,11 @@ type Notice struct {
 	Type string `json:"type"`
 }
 
-// ErrUnsigned is a delivery that none of the secrets signed, or that is too old.
-var ErrUnsigned = errors.New("the delivery has no fresh signature by a secret of this endpoint")
-
 // OpenWebhook checks the signature over the exact body by any of the secrets, of which there are two while they are exchanged,
 // and then reads the notice. Its id is fit for a path. Secrets that are empty sign nothing.
 func OpenWebhook(body []byte, signature string, secrets []string) (Notice, error) {
 	if !signed(body, signature, secrets) {
-		return Notice{}, ErrUnsigned
+		return Notice{}, billing.ErrUnsigned
 	}
 	var n Notice
 	if err := json.Unmarshal(body, &n); err != nil {

@@ -111,8 +111,14 @@ func (a Attempts) With(now time.Time) Attempts {
 	return a
 }
 
-// ErrClaimed says that another intent claims a line.
-var ErrClaimed = errors.New("another billing intent claims the same usage")
+// What can be wrong with what is asked of billing.
+var (
+	ErrClaimed   = errors.New("another billing intent claims the same usage")
+	ErrNoIntent  = errors.New("there is no such billing intent")
+	ErrNotParked = errors.New("the billing intent is neither parked nor stopped")
+	ErrRefused   = errors.New("billing is refused")                                             // account, meter or configuration is not as it must be
+	ErrUnsigned  = errors.New("the delivery has no fresh signature by a secret of its account") // of a webhook
+)
 
 // Gauges are how billing stands over all tenants.
 type Gauges struct {
