@@ -20,6 +20,7 @@ var Conflict = Kind{
 	Tables:   []*Table{&conflictRows},
 	check:    checkConflict,
 	project:  projectConflict,
+	refers:   referencesOfConflict,
 }
 
 var conflictRows = Table{Name: "conflicts", Columns: []Column{{Name: "held_by"}, {Name: "ordinal"}, {Name: "of_kind"}, {Name: "of_key"}, {Name: "claim"}}}

@@ -19,6 +19,7 @@ var ContextAssembly = Kind{
 	check:          checkJoined(readAssembly),
 	project:        projectJoined(readAssembly),
 	joins:          readAssembly,
+	refers:         referencesOfContext,
 }
 
 var contextAssemblies = Table{Name: "context_assemblies", Columns: []Column{

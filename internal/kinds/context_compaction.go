@@ -14,6 +14,7 @@ var ContextCompaction = Kind{
 	check:          checkJoined(readCompaction),
 	project:        projectJoined(readCompaction),
 	joins:          readCompaction,
+	refers:         referencesOfContext,
 }
 
 var contextCompactions = Table{Name: "context_compactions", Columns: []Column{

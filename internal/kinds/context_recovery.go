@@ -15,6 +15,7 @@ var ContextRecovery = Kind{
 	check:          checkJoined(readRecovery),
 	project:        projectJoined(readRecovery),
 	joins:          readRecovery,
+	refers:         referencesOfContext,
 }
 
 var contextRecoveries = Table{Name: "context_recoveries", Columns: []Column{

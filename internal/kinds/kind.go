@@ -46,9 +46,10 @@ type Kind struct {
 	Tables         []*Table
 
 	check   func(Submission, Env) (*Accepted, error)
-	project func(ledger.Content) (Projection, error) // from what check recorded; it reads and derives with the same functions
-	shape   func(*strictjson.Decoder)                // reads an artifact for its shape only; nil for any JSON value
-	joins   func(Submission) (joined, error)         // reads a record that is judged together with other entries; nil for the others
+	project func(ledger.Content) (Projection, error)  // from what check recorded; it reads and derives with the same functions
+	shape   func(*strictjson.Decoder)                 // reads an artifact for its shape only; nil for any JSON value
+	joins   func(Submission) (joined, error)          // reads a record that is judged together with other entries; nil for the others
+	refers  func(ledger.Content) ([]Reference, error) // the entries that a content names and its check takes; nil for none
 }
 
 // ReadShape reads over an artifact, so that the decoder's error names the place of what makes it malformed. It checks

@@ -27,6 +27,7 @@ var ReceiptBundle = Kind{
 	Tables:     []*Table{&receiptRows},
 	check:      checkReceiptBundle,
 	project:    projectReceiptBundle,
+	refers:     referencesOfBundle,
 }
 
 var receiptRows = Table{Name: "receipts", Columns: []Column{
