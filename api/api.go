@@ -36,6 +36,7 @@ type Store interface {
 	policyReader
 	bundleReader
 	erasureStore
+	evidenceReader
 	headReader
 	tileReader
 	prover
@@ -53,6 +54,8 @@ type Options struct {
 	Console      http.Handler // answers GET / and the assets below it
 
 	Usage UsageProjection // nil for none
+
+	EvidenceSigners []note.Signer // of the log's keys, for evidence: see ledger.EvidenceSigner
 }
 
 // API is the service over HTTP.
@@ -61,6 +64,7 @@ type API struct {
 	appender     appender
 	verifierKeys []string
 	verifiers    []note.Verifier // of the same keys
+	evidence     []note.Signer   // of evidence files
 	log          *slog.Logger
 	now          func() time.Time
 	registry     *prometheus.Registry
@@ -70,6 +74,7 @@ type API struct {
 	tokens       tokenCache
 	streams      *slots        // bulk requests
 	groups       *slots        // atomic ones, each of which is held in memory
+	downloads    *slots        // of evidence, each of which takes a connection and a snapshot
 	progress     time.Duration // see progressTimeout
 	routes       []*Route
 	metrics      metrics
@@ -82,7 +87,7 @@ func New(o Options) (*API, error) {
 	a := &API{
 		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage,
 		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
-		streams: newSlots(16, 8), groups: newSlots(4, 2), progress: progressTimeout,
+		streams: newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), evidence: o.EvidenceSigners, progress: progressTimeout,
 		metrics: newMetrics(o.Metrics, o.Appender),
 	}
 	for _, key := range o.VerifierKeys {

@@ -160,17 +160,25 @@ func (a *API) entryQuery(c *call) (q kinds.EntryQuery, err error) {
 		return q, err
 	}
 	q.Limit, q.Bytes = int(limit), pageBytes
-	if q.Key, err = c.query.identifier("key"); err != nil {
+	if err := c.entryFilter(&q); err != nil {
 		return q, err
-	}
-	if name, ok := c.query["kind"]; ok {
-		if kinds.Lookup(name) == nil {
-			return q, badParam("kind", "there is no such kind")
-		}
-		q.Kind = name
 	}
 	q.After, q.Size, err = a.pageStart(c)
 	return q, err
+}
+
+// entryFilter reads what entries are selected by beside their time.
+func (c *call) entryFilter(q *kinds.EntryQuery) (err error) {
+	if q.Key, err = c.query.identifier("key"); err != nil {
+		return err
+	}
+	if name, ok := c.query["kind"]; ok {
+		if kinds.Lookup(name) == nil {
+			return badParam("kind", "there is no such kind")
+		}
+		q.Kind = name
+	}
+	return nil
 }
 
 // pageStart is where a page begins, after which seq and of which tree: what the cursor says, else the newest tree's start.

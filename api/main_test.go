@@ -66,7 +66,7 @@ func newAPI(tb testing.TB, l *ledgertest.Ledger, store api.Store, usage api.Usag
 	}
 	a, err := api.New(api.Options{
 		Store: store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(tb.Output(), nil)), Now: time.Now,
-		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(), Usage: usage,
+		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(), Usage: usage, EvidenceSigners: l.Keys.EvidenceSigners(),
 	})
 	if err != nil {
 		tb.Fatal(err)

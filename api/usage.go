@@ -133,13 +133,18 @@ func (c *call) usageQuestion(q *metering.Question, head ledger.Head) error {
 		return err
 	}
 	q.Tenant, q.From, q.To = c.who.Tenant, *from, *to
-	if err := c.query.identifiers(map[string]*string{
-		"provider_id": &q.ProviderID, "customer_id": &q.CustomerID, "request_id": &q.RequestID, "turn_id": &q.TurnID, "frame_id": &q.FrameID,
-	}); err != nil {
+	if err := c.usageFilter(q); err != nil {
 		return err
 	}
 	q.Below, err = c.query.treeSize(head)
 	return err
+}
+
+// usageFilter reads what lines are selected by beside their time.
+func (c *call) usageFilter(q *metering.Question) error {
+	return c.query.identifiers(map[string]*string{
+		"provider_id": &q.ProviderID, "customer_id": &q.CustomerID, "request_id": &q.RequestID, "turn_id": &q.TurnID, "frame_id": &q.FrameID,
+	})
 }
 
 // sumUsage answers a question from the source that the caller names or that fits it.

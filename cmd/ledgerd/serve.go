@@ -115,5 +115,8 @@ func parseKey(signerKey string) (k postgres.Keys, err error) {
 	if k.Verifier, err = note.NewVerifier(k.VerifierKey); err != nil {
 		return k, errMalformedKey
 	}
+	if k.Evidence, err = ledger.EvidenceSigner(signerKey); err != nil {
+		return k, errMalformedKey
+	}
 	return k, nil
 }

@@ -107,7 +107,7 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := api.New(api.Options{
 		Store: s.store, Appender: s.appender, VerifierKeys: o.Keys.VerifierKeys(), Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
-		Usage: s.projection(),
+		Usage: s.projection(), EvidenceSigners: o.Keys.EvidenceSigners(),
 	})
 	if err != nil {
 		return nil, err

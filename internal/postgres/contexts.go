@@ -150,5 +150,5 @@ func (s *Store) entriesAt(ctx context.Context, tenant string, seqs []int64) ([]l
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return entries, s.erasedBy(ctx, entries)
+	return entries, erasedBy(ctx, s.pool, entries)
 }

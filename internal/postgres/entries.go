@@ -44,7 +44,7 @@ func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, 
 		return ledger.Entry{}, kinds.ErrNotFound
 	}
 	found := []ledger.Entry{e}
-	err = s.erasedBy(ctx, found)
+	err = erasedBy(ctx, s.pool, found)
 	return found[0], err
 }
 
@@ -52,7 +52,7 @@ func (s *Store) Entry(ctx context.Context, tenant string, see kinds.Visibility, 
 // contents. next is where to go on, or -1 at the end. An asker that sees only some entries may get short pages, even empty
 // ones, before the end: a page reads a bounded number.
 func (s *Store) Entries(ctx context.Context, tenant string, see kinds.Visibility, q kinds.EntryQuery) (list []ledger.Entry, next int64, err error) {
-	seqs, err := s.entrySeqs(ctx, tenant, see, q)
+	seqs, err := entrySeqs(ctx, s.pool, tenant, see, q)
 	if err != nil {
 		return nil, -1, err
 	}
@@ -78,7 +78,7 @@ func (s *Store) page(ctx context.Context, see kinds.Visibility, seqs []int64, li
 	if err != nil {
 		return nil, -1, unavailable(err)
 	}
-	if err := s.erasedBy(ctx, all); err != nil {
+	if err := erasedBy(ctx, s.pool, all); err != nil {
 		return nil, -1, err
 	}
 	next = -1
@@ -99,7 +99,7 @@ func visible(all []ledger.Entry, see kinds.Visibility) (list []ledger.Entry) {
 }
 
 // entrySeqs finds the seqs of one page. Each kind is a range of one index; the ranges are merged by seq.
-func (s *Store) entrySeqs(ctx context.Context, tenant string, see kinds.Visibility, q kinds.EntryQuery) ([]int64, error) {
+func entrySeqs(ctx context.Context, db querier, tenant string, see kinds.Visibility, q kinds.EntryQuery) ([]int64, error) {
 	names := []string{q.Kind}
 	if q.Kind == "" {
 		names = names[:0]
@@ -112,9 +112,9 @@ func (s *Store) entrySeqs(ctx context.Context, tenant string, see kinds.Visibili
 		tenants[i] = see.TenantOf(kind, tenant)
 	}
 	if q.Key != "" {
-		return s.seqsByKey(ctx, tenants, names, q)
+		return seqsByKey(ctx, db, tenants, names, q)
 	}
-	rows, err := s.pool.Query(ctx, `
+	rows, err := db.Query(ctx, `
 		WITH bound AS MATERIALIZED (
 			SELECT greatest($3::bigint + 1, CASE WHEN $4::timestamptz IS NULL THEN 0 ELSE ledger.seq_at($4) END) AS low,
 			       least($6::bigint, CASE WHEN $5::timestamptz IS NULL THEN $6::bigint ELSE ledger.seq_at($5) END) AS high)
@@ -131,12 +131,12 @@ func (s *Store) entrySeqs(ctx context.Context, tenant string, see kinds.Visibili
 }
 
 // seqsByKey looks a key up in each kind: a key names at most one entry of a kind.
-func (s *Store) seqsByKey(ctx context.Context, tenants, names []string, q kinds.EntryQuery) ([]int64, error) {
+func seqsByKey(ctx context.Context, db querier, tenants, names []string, q kinds.EntryQuery) ([]int64, error) {
 	hashes := make([][16]byte, 0, len(names))
 	for i, kind := range names {
 		hashes = append(hashes, keyHash(tenants[i], kind, q.Key))
 	}
-	rows, err := s.pool.Query(ctx, `
+	rows, err := db.Query(ctx, `
 		SELECT e.seq FROM ledger.keys k JOIN ledger.entries e USING (seq)
 		WHERE k.key_hash = ANY($1) AND e.tenant = ANY($2) AND e.key = $3 AND e.seq > $4 AND e.seq < $5
 		  AND ($6::timestamptz IS NULL OR e.recorded_at >= $6) AND ($7::timestamptz IS NULL OR e.recorded_at < $7)

@@ -80,7 +80,7 @@ func erasureTargets(ctx context.Context, q querier, sql string, args ...any) ([]
 }
 
 // erasedBy fills in which erasure destroyed the contents that are missing.
-func (s *Store) erasedBy(ctx context.Context, entries []ledger.Entry) error {
+func erasedBy(ctx context.Context, q querier, entries []ledger.Entry) error {
 	index := map[int64]int{}
 	var seqs []int64
 	for i, e := range entries {
@@ -92,7 +92,7 @@ func (s *Store) erasedBy(ctx context.Context, entries []ledger.Entry) error {
 	if len(seqs) == 0 {
 		return nil
 	}
-	rows, err := s.pool.Query(ctx, `SELECT seq, erasure_seq FROM ledger.erased WHERE seq = ANY ($1)`, seqs)
+	rows, err := q.Query(ctx, `SELECT seq, erasure_seq FROM ledger.erased WHERE seq = ANY ($1)`, seqs)
 	if err != nil {
 		return unavailable(err)
 	}

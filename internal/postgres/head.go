@@ -41,8 +41,9 @@ func (s *Store) Head(ctx context.Context) (ledger.Head, error) {
 type Keys struct {
 	Signer      note.Signer
 	Verifier    note.Verifier
-	VerifierKey string // of Verifier, for others: a C2SP signed-note verifier key
-	Others      []Keys // of the same name
+	VerifierKey string      // of Verifier, for others: a C2SP signed-note verifier key
+	Evidence    note.Signer // the same key under the name that evidence files are signed with: see ledger.EvidenceSigner
+	Others      []Keys      // of the same name
 }
 
 // signers are all that sign a checkpoint.
@@ -68,6 +69,15 @@ func (k Keys) VerifierKeys() []string {
 	list := []string{k.VerifierKey}
 	for _, o := range k.Others {
 		list = append(list, o.VerifierKey)
+	}
+	return list
+}
+
+// EvidenceSigners are those of all keys, the first one's first.
+func (k Keys) EvidenceSigners() []note.Signer {
+	list := []note.Signer{k.Evidence}
+	for _, o := range k.Others {
+		list = append(list, o.Evidence)
 	}
 	return list
 }

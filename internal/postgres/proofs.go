@@ -91,14 +91,23 @@ func (s *Store) Consistency(ctx context.Context, from, to int64) (ledger.Consist
 
 // tree is the tree that the head's own checkpoint states, so that a proof made from it fits that checkpoint.
 func (s *Store) tree(head ledger.Head) (ledger.Tree, error) {
-	c, err := ledger.ReadCheckpoint([]byte(head.Checkpoint))
+	c, err := checkpointOf(head)
 	if err != nil {
-		return ledger.Tree{}, fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
-	}
-	if c.Size != head.Size || c.Root != head.Root {
-		return ledger.Tree{}, fmt.Errorf("%w: the head row and its checkpoint differ", kinds.ErrReadOnly)
+		return ledger.Tree{}, err
 	}
 	return ledger.NewTree(c, tileReader{s, head}), nil
+}
+
+// checkpointOf is what a head's own checkpoint states, which is what the head says.
+func checkpointOf(head ledger.Head) (ledger.Checkpoint, error) {
+	c, err := ledger.ReadCheckpoint([]byte(head.Checkpoint))
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", kinds.ErrReadOnly, err)
+	}
+	if c.Size != head.Size || c.Root != head.Root {
+		return c, fmt.Errorf("%w: the head row and its checkpoint differ", kinds.ErrReadOnly)
+	}
+	return c, nil
 }
 
 // checkpointAt is the signed checkpoint of one size: the head's, or a kept one that the tree bears out, or nil.

@@ -83,7 +83,11 @@ func (s *Store) UsageTotal(ctx context.Context, q metering.Question) (tokens *bi
 
 // UsageSeqs are the entries behind an answer, in the order of the log. kinds.ErrTooMuch beyond limit.
 func (s *Store) UsageSeqs(ctx context.Context, q metering.Question, limit int) ([]int64, error) {
-	rows, err := s.pool.Query(ctx, `SELECT DISTINCT p.seq FROM ledger.usage_lines p WHERE `+usageFilter+` ORDER BY 1 LIMIT $10`, usageArgs(q, limit+1)...)
+	return usageSeqs(ctx, s.pool, q, limit)
+}
+
+func usageSeqs(ctx context.Context, db querier, q metering.Question, limit int) ([]int64, error) {
+	rows, err := db.Query(ctx, `SELECT DISTINCT p.seq FROM ledger.usage_lines p WHERE `+usageFilter+` ORDER BY 1 LIMIT $10`, usageArgs(q, limit+1)...)
 	if err != nil {
 		return nil, unavailable(err)
 	}

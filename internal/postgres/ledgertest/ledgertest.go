@@ -18,6 +18,7 @@ import (
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres"
+	"ledgerd/ledger"
 	"ledgerd/receipts"
 )
 
@@ -111,6 +112,9 @@ func NewKeys(tb testing.TB, origin string) (signerKey string, keys postgres.Keys
 		tb.Fatalf("ledgertest: %v", err)
 	}
 	if keys.Signer, err = note.NewSigner(skey); err != nil {
+		tb.Fatalf("ledgertest: %v", err)
+	}
+	if keys.Evidence, err = ledger.EvidenceSigner(skey); err != nil {
 		tb.Fatalf("ledgertest: %v", err)
 	}
 	keys.VerifierKey = vkey

@@ -1,0 +1,197 @@
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
+)
+
+// entryChecks is what the checks of entries know of those before.
+type entryChecks struct {
+	count, matched int64
+	broken         bool // a member of entries could not be read, so that nothing can be said of them all
+	last           int64
+	lastTime       time.Time
+	seen           map[int64]place
+	keys           map[[16]byte]int64    // tenant, kind and key → seq
+	claims         map[[16]byte][16]byte // space and name → value
+	policies       map[int64]audit.RecordedPolicy
+	erased         map[int64]int64 // entry → the erasure that it names, until one does name it
+	summary        summary
+}
+
+// place is where an entry's line is.
+type place struct {
+	member, line int
+	offset       int64 // in the file
+	length       int
+	kind         *kinds.Kind
+	erased       bool
+}
+
+func (p place) String() string { return fmt.Sprintf("%s, line %d", entriesName(p.member), p.line) }
+
+// checkEntries checks everything about the entries: each by itself, and those that concern each other.
+func (v *verifier) checkEntries(ctx context.Context) error {
+	v.entries = entryChecks{
+		last: -1, seen: map[int64]place{}, keys: map[[16]byte]int64{}, claims: map[[16]byte][16]byte{}, policies: map[int64]audit.RecordedPolicy{}, erased: map[int64]int64{},
+	}
+	for n := range v.entryMembers() {
+		data, err := v.member(n)
+		if err != nil {
+			return err
+		}
+		v.entries.broken = v.entries.broken || data == nil
+		if err := v.checkLines(ctx, n, data); err != nil {
+			return err
+		}
+		if v.progress != nil {
+			v.progress(v.entries.count, v.manifest.Entries)
+		}
+	}
+	v.checkAbsent()
+	if v.entries.broken {
+		v.skip(checkManifest, manifestName, noSeq, "its counts, since members were changed")
+		v.skip(checkSummary, summaryName, noSeq, "since members were changed")
+		return nil
+	}
+	if v.entries.count != v.manifest.Entries || v.entries.matched != v.manifest.Matched {
+		v.fail(checkManifest, manifestName, noSeq, "it counts %d entries, %d of them matched, and the members have %d and %d",
+			v.manifest.Entries, v.manifest.Matched, v.entries.count, v.entries.matched)
+	}
+	return v.checkSummary()
+}
+
+// checkLines checks a member's entries.
+func (v *verifier) checkLines(ctx context.Context, member int, data []byte) error {
+	offset := v.members[member].data()
+	for n := 1; len(data) > 0; n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		raw, rest, ended := bytes.Cut(data, []byte("\n"))
+		at := place{member: member, line: n, offset: offset, length: len(raw)}
+		offset, data = offset+int64(len(raw))+1, rest
+		i, err := parseLine(raw)
+		if err != nil || !ended {
+			v.fail(checkManifest, at.String(), noSeq, "the line is not in the form that evidence files have")
+			v.entries.broken = true
+			continue
+		}
+		v.checkEntry(i, at)
+	}
+	return nil
+}
+
+func (v *verifier) checkEntry(i Item, at place) {
+	e := &i.Entry
+	v.entries.count++
+	if i.Matched {
+		v.entries.matched++
+	}
+	log := v.manifest.logOf(e.Seq)
+	if log == nil {
+		v.fail(checkInclusion, at.String(), e.Seq, "the entry is beyond the tree size")
+		v.entries.broken = true
+		return
+	}
+	envelope, _ := ledger.ParseEnvelope(e.Envelope) // what can't be read is found below
+	e.Meta, _ = ledger.ParseMeta(e.MetaBytes)
+	e.RecordedAt = envelope.RecordedAt
+	at.kind, at.erased = kinds.Lookup(e.Meta.Kind), e.Erased()
+	v.checkPlace(*e, at)
+	v.checkItself(i, at, log)
+	v.entries.seen[e.Seq] = at
+	v.entries.summary.add(*e, i.Relation)
+}
+
+// checkPlace checks what an entry is among the others: order, tenant, key.
+func (v *verifier) checkPlace(e ledger.Entry, at place) {
+	if ofLog := at.kind != nil && at.kind.OfLog && e.Meta.Tenant == ""; e.Meta.Tenant != v.manifest.Tenant && !ofLog {
+		v.fail(checkManifest, at.String(), e.Seq, "the entry is of another tenant than the file")
+	}
+	key := short(e.Meta.Tenant, e.Meta.Kind, e.Meta.Key)
+	before, twice := v.entries.keys[key]
+	switch {
+	case e.Seq <= v.entries.last:
+		v.fail(checkOrder, at.String(), e.Seq, "the entry does not come after the one before it")
+	case e.RecordedAt.Before(v.entries.lastTime):
+		v.fail(checkOrder, at.String(), e.Seq, "it was recorded before the entry before it")
+	case twice:
+		v.fail(checkOrder, at.String(), e.Seq, "it has the kind and key of entry %d", before)
+	default:
+		v.pass(checkOrder)
+	}
+	v.entries.last, v.entries.lastTime, v.entries.keys[key] = e.Seq, e.RecordedAt, e.Seq
+}
+
+// short identifies some texts by 16 bytes.
+func short(texts ...string) [16]byte {
+	h := sha256.New()
+	for _, t := range texts {
+		fmt.Fprintf(h, "%d:%s", len(t), t)
+	}
+	return [16]byte(h.Sum(nil))
+}
+
+// checkItself examines an entry as every re-verification does: the leaf from its parts, its kind's own check, its recorded
+// verdict and its place in the tree; and then what it says of others.
+func (v *verifier) checkItself(i Item, at place, log *Log) {
+	e, leaf := i.Entry, ledger.LeafHash(i.Entry.Envelope)
+	stored := audit.StoredEntry{
+		Seq: e.Seq, RecordedAt: e.RecordedAt, Tenant: []byte(e.Meta.Tenant), Kind: []byte(e.Meta.Kind), Key: []byte(e.Meta.Key), TokenID: []byte(e.Meta.Actor.TokenID),
+		Meta: e.MetaBytes, MetaSalt: e.MetaSalt[:], Envelope: e.Envelope, LeafHash: leaf[:], Content: e.Content,
+	}
+	check := audit.EntryCheck{Origin: log.Origin, Policies: v.entries.policies}
+	if e.Erased() {
+		check.Erased = map[int64]bool{e.Seq: true} // checkAbsent asks for the erasure
+		v.entries.erased[e.Seq] = e.ErasedBy
+	} else {
+		stored.ContentSalt = e.ContentSalt[:]
+	}
+	x := check.Begin(stored)
+	if x.Derived.Known {
+		v.checkKnown(e, at, x)
+	}
+	anchor := v.anchors[log.Incarnation]
+	if anchor != nil {
+		x.Prove(anchor, e.Seq-log.Base, i.Proof)
+	} else {
+		x.Fault(audit.CheckInclusion, audit.FaultCheckpoint, "the checkpoint of its log, "+checkpointName(log.Incarnation)+", could not be verified")
+	}
+	v.take(x.Report(), at, e.Erased())
+}
+
+// take counts the checks of one entry. Of an erased one it is said once that its content can't be checked.
+func (v *verifier) take(r audit.Report, at place, erased bool) {
+	for _, c := range r.Checks {
+		switch {
+		case c.Name == audit.CheckProjection || c.Name == audit.CheckCheckpoint: // the one is not in the file, the other was checked once
+		case c.Result == audit.Passed, erased && c.Result == audit.NotCheckable && c.Name != audit.CheckContent:
+			v.count(string(c.Name), c.Result)
+		default:
+			v.remark(string(c.Name), c.Result, at.String(), r.Seq, "%s", c.Reason)
+		}
+	}
+	v.limit(r.NotChecked...)
+}
+
+func (v *verifier) checkSummary() error {
+	page, err := v.member(len(v.members) - 3)
+	switch {
+	case err != nil:
+		return err
+	case page == nil: // which was said
+	case !bytes.Equal(page, v.entries.summary.html(v.manifest)):
+		v.fail(checkSummary, summaryName, noSeq, "it is not the page that these entries and this manifest make: don't believe what it says")
+	default:
+		v.pass(checkSummary)
+	}
+	return nil
+}

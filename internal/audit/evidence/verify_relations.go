@@ -1,0 +1,132 @@
+package evidence
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
+)
+
+// checkKnown checks what an entry, which is whole and known to be one of its kind, says of others, and with them its verdict.
+func (v *verifier) checkKnown(e ledger.Entry, at place, x *audit.Examination) {
+	v.checkClaims(e, at, x.Derived.Projection.Claims)
+	absent := v.checkReferences(e, at, x.Derived.Content)
+	switch {
+	case absent != "" && (x.IsBundle() || at.kind.IsJudged()):
+		x.Skip(audit.CheckVerdict, absent)
+	case at.kind.IsJudged():
+		x.Rejudge(v.parts(x.Joins()))
+	case at.kind == &kinds.TrustPolicyKind:
+		if p, err := kinds.ReadTrustPolicy(e); err == nil {
+			v.entries.policies[e.Seq] = audit.RecordedPolicy{Tenant: e.Meta.Tenant, Policy: p}
+		}
+	case at.kind.Erases:
+		v.checkErasure(e, at)
+	}
+}
+
+// checkReferences looks for the entries that a content names, and says which is absent, "" for none.
+func (v *verifier) checkReferences(e ledger.Entry, at place, c ledger.Content) (absent string) {
+	list, err := at.kind.References(c)
+	if err != nil {
+		v.fail(checkReference, at.String(), e.Seq, "what it names can't be read")
+	}
+	for _, r := range list {
+		switch _, there := v.entries.seen[r.Seq]; {
+		case r.Seq >= e.Seq:
+			v.fail(checkReference, at.String(), e.Seq, "it names entry %d as its %s, which is not before it", r.Seq, r.Relation)
+		case !there:
+			absent = fmt.Sprintf("entry %d, its %s, is not in the file", r.Seq, r.Relation)
+			v.skip(checkReference, at.String(), e.Seq, "%s", absent)
+		default:
+			v.pass(checkReference)
+		}
+	}
+	return absent
+}
+
+// checkClaims holds the names that entries claim against each other.
+func (v *verifier) checkClaims(e ledger.Entry, at place, claims []kinds.Claim) {
+	for _, c := range claims {
+		name, value := short(e.Meta.Tenant, c.Space, c.Name), short(c.Value)
+		held, reserved := v.entries.claims[name]
+		switch {
+		case reserved && held != value:
+			v.fail(checkClaim, at.String(), e.Seq, "an earlier entry reserves its %s for another value", c.Space)
+		case c.Reserves:
+			v.entries.claims[name] = value
+			fallthrough
+		default:
+			v.pass(checkClaim)
+		}
+	}
+}
+
+// checkErasure holds what an erasure names against what is absent.
+func (v *verifier) checkErasure(e ledger.Entry, at place) {
+	a, err := kinds.ReadErasure(e)
+	if err != nil { // its kind's check has found it
+		return
+	}
+	for _, seq := range a.Seqs {
+		named, there := v.entries.seen[seq]
+		switch {
+		case !there:
+		case !named.erased:
+			v.fail(checkErasure, named.String(), seq, "its content is there, although entry %d erased it", e.Seq)
+		case named.kind == nil || !named.kind.Erasable():
+			v.fail(checkErasure, at.String(), e.Seq, "it names entry %d, which is of a kind that is never erased", seq)
+		case v.entries.erased[seq] == e.Seq:
+			delete(v.entries.erased, seq)
+			v.pass(checkErasure)
+		}
+	}
+}
+
+// checkAbsent reports, at the end, contents that are absent without an erasure that says so.
+func (v *verifier) checkAbsent() {
+	for _, seq := range slices.Sorted(maps.Keys(v.entries.erased)) {
+		by, at := v.entries.erased[seq], v.entries.seen[seq].String()
+		if _, there := v.entries.seen[by]; there {
+			v.fail(checkErasure, at, seq, "its content is absent, and entry %d, which is said to have erased it, does not name it", by)
+			continue
+		}
+		v.skip(checkErasure, at, seq, "its content is absent, and the erasure, entry %d, is not in the file", by)
+	}
+}
+
+// parts reads the entries that a context record was judged with.
+func (v *verifier) parts(seqs []int64) map[int64]*kinds.ContextPart {
+	found := map[int64]*kinds.ContextPart{}
+	for _, seq := range seqs {
+		if _, there := v.entries.seen[seq]; there {
+			found[seq] = v.part(seq)
+		}
+	}
+	return found
+}
+
+// part reads an entry of the file again, as a part of another one; nil when it can't be read.
+func (v *verifier) part(seq int64) *kinds.ContextPart {
+	at := v.entries.seen[seq]
+	raw, err := readAt(v.r, at.offset, int64(at.length))
+	if err != nil {
+		return nil
+	}
+	i, err := parseLine(raw)
+	if err != nil {
+		return nil
+	}
+	envelope, err := ledger.ParseEnvelope(i.Entry.Envelope)
+	if err != nil {
+		return nil
+	}
+	p := &kinds.ContextPart{Seq: seq, RecordedAt: envelope.RecordedAt, ErasedBy: i.Entry.ErasedBy}
+	if c, err := ledger.ParseContent(i.Entry.Content); err == nil {
+		p.Artifact = c.Artifact
+	}
+	return p
+}
