@@ -71,6 +71,7 @@ type API struct {
 	version      string
 	console      http.Handler
 	usage        UsageProjection
+	wideLines    int // see the constant
 	tokens       tokenCache
 	streams      *slots        // bulk requests
 	groups       *slots        // atomic ones, each of which is held in memory
@@ -86,8 +87,9 @@ type API struct {
 func New(o Options) (*API, error) {
 	a := &API{
 		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage,
-		tokens:  tokenCache{known: map[[32]byte]cachedToken{}},
-		streams: newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), evidence: o.EvidenceSigners, progress: progressTimeout,
+		wideLines: wideLines,
+		tokens:    tokenCache{known: map[[32]byte]cachedToken{}},
+		streams:   newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), evidence: o.EvidenceSigners, progress: progressTimeout,
 		metrics: newMetrics(o.Metrics, o.Appender),
 	}
 	for _, key := range o.VerifierKeys {

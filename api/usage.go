@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ledgerd/internal/audit"
-	"ledgerd/internal/kinds"
 	"ledgerd/ledger"
 	"ledgerd/metering"
 )
@@ -16,6 +15,8 @@ import (
 type usageReader interface {
 	Usage(ctx context.Context, q metering.Question) ([]metering.Group, error)
 	UsageTotal(ctx context.Context, q metering.Question) (tokens *big.Int, reports int64, err error)
+	// UsageIsWide says whether an answer would read more than so many lines.
+	UsageIsWide(ctx context.Context, q metering.Question, lines int) (bool, error)
 	UsageSeqs(ctx context.Context, q metering.Question, limit int) ([]int64, error)
 	UsageLines(ctx context.Context, q metering.Question, from int64, limit int) ([]metering.Line, error)
 	Shipping(ctx context.Context) (metering.Shipping, error)
@@ -25,12 +26,15 @@ type usageReader interface {
 // than the question's limit.
 type UsageProjection interface {
 	Usage(ctx context.Context, q metering.Question) ([]metering.Group, error)
+	UsageTotal(ctx context.Context, q metering.Question) (tokens *big.Int, reports int64, err error)
 }
 
 const (
 	maxGroups = 10_000
 	maxTop    = 1_000
 	maxLines  = 1_000
+	// wideLines is how many lines Postgres sums up unasked: some tenths of a second. More are a question for ClickHouse.
+	wideLines = 100_000
 
 	sourcePostgres   = "postgres"
 	sourceClickHouse = "clickhouse"
@@ -44,14 +48,14 @@ type UsageBody struct {
 	Source       string              `json:"source" jsonschema:"postgres, the truth, or clickhouse, a projection of it"`
 	Freshness    FreshnessBody       `json:"freshness"`
 	Groups       []UsageGroup        `json:"groups"`
-	Totals       UsageTotals         `json:"totals" jsonschema:"of all lines that the question selects, from postgres"`
+	Totals       UsageTotals         `json:"totals" jsonschema:"of all lines that the question selects"`
 	Verification *EgressVerification `json:"verification,omitzero" jsonschema:"when it was asked for: each report behind the answer was checked again, its arithmetic included"`
 }
 
 // FreshnessBody says what an answer covers.
 type FreshnessBody struct {
 	TreeSize   int64 `json:"tree_size" jsonschema:"entries below this are recorded"`
-	Covers     int64 `json:"covers" jsonschema:"entries below this are in the answer; less than tree_size while clickhouse is behind"`
+	Covers     int64 `json:"covers" jsonschema:"entries below this are in what comes from the answer's source; less than tree_size while clickhouse is behind"`
 	LagSeconds int64 `json:"lag_seconds" jsonschema:"age of the oldest entry that is not covered"`
 }
 
@@ -74,6 +78,7 @@ type UsageGroup struct {
 type UsageTotals struct {
 	Reports int64  `json:"reports"`
 	Tokens  string `json:"tokens"`
+	Source  string `json:"source" jsonschema:"postgres, except for a question that is too wide for it"`
 }
 
 func (a *API) getUsage(c *call) (reply, error) {
@@ -156,16 +161,18 @@ func (a *API) sumUsage(c *call, q metering.Question) (UsageBody, error) {
 	}
 	q.Zone = zone.String()
 	body.TimeZone = q.Zone
-	if body.Source, err = sourceOf(c.query, q.By); err != nil {
+	if body.Source, body.Totals.Source, err = a.sourcesOf(c, q); err != nil {
 		return body, err
 	}
-	groups, err := a.usageGroups(c.ctx(), q, &body)
+	if body.Freshness, err = a.freshness(c.ctx(), q, body.Source); err != nil {
+		return body, err
+	}
+	groups, err := a.usageGroups(c.ctx(), q, body)
 	if err != nil {
 		return body, err
 	}
 	body.Groups = groupBodies(groups, q.By, zone)
-	tokens, reports, err := a.store.UsageTotal(c.ctx(), q)
-	body.Totals = UsageTotals{Reports: reports, Tokens: tokens.String()}
+	body.Totals, err = a.usageTotals(c.ctx(), q, body)
 	return body, err
 }
 
@@ -180,48 +187,6 @@ func zoneOf(q query) (*time.Location, error) {
 		return nil, badParam("tz", "it is an IANA time zone such as Europe/Berlin")
 	}
 	return zone, nil
-}
-
-func sourceOf(q query, by metering.Grouping) (string, error) {
-	switch source, given := q["source"]; {
-	case !given && by == metering.ByFrame:
-		return sourceClickHouse, nil
-	case !given:
-		return sourcePostgres, nil
-	case source == sourcePostgres && by == metering.ByFrame:
-		return "", badParam("source", "sums by frame come from clickhouse only; /v1/usage/lines lists frames from postgres")
-	case source == sourcePostgres, source == sourceClickHouse:
-		return source, nil
-	}
-	return "", badParam("source", "it is postgres or clickhouse")
-}
-
-// usageGroups asks the source, and says in the body how fresh it is. The cursor is read first: what is shipped meanwhile
-// makes the answer fresher than it says, never staler.
-func (a *API) usageGroups(ctx context.Context, q metering.Question, body *UsageBody) ([]metering.Group, error) {
-	body.Freshness = FreshnessBody{TreeSize: q.Below, Covers: q.Below}
-	if body.Source == sourcePostgres {
-		return a.store.Usage(ctx, q)
-	}
-	if a.usage == nil {
-		return nil, &fault{code: "projection-unavailable", detail: "this server has no ClickHouse; sums by anything but frame are answered from postgres"}
-	}
-	shipped, err := a.store.Shipping(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if shipped.NextSeq < q.Below {
-		body.Freshness.Covers, body.Freshness.LagSeconds = shipped.NextSeq, int64(shipped.Lag.Seconds())
-	}
-	groups, err := a.usage.Usage(ctx, q)
-	if err != nil {
-		a.log.Warn("asking ClickHouse", "error", err)
-		return nil, &fault{code: "projection-unavailable", detail: "ClickHouse does not answer; sums by anything but frame are answered from postgres, by source=postgres"}
-	}
-	if len(groups) > q.Limit && !q.Top {
-		return nil, kinds.ErrTooMuch
-	}
-	return groups[:min(len(groups), q.Limit)], nil
 }
 
 func groupBodies(groups []metering.Group, by metering.Grouping, zone *time.Location) []UsageGroup {

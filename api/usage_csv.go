@@ -27,7 +27,7 @@ func usageCSV(body UsageBody) []byte {
 	out := csv.NewWriter(&b)
 	out.UseCRLF = true // RFC 4180
 	put := func(row csvRow) {
-		row["source"], row["covers"] = body.Source, strconv.FormatInt(body.Freshness.Covers, 10)
+		row["covers"] = strconv.FormatInt(body.Freshness.Covers, 10)
 		record := make([]string, len(usageCSVHeader))
 		for i, name := range usageCSVHeader {
 			record[i] = inert(row[name])
@@ -37,7 +37,7 @@ func usageCSV(body UsageBody) []byte {
 	_ = out.Write(usageCSVHeader)
 	for _, g := range body.Groups {
 		row := csvRow{
-			"row": "group", "key": g.Key, "provider_id": g.ProviderID, "frame_id": g.FrameID, "content_digest": g.ContentDigest,
+			"row": "group", "source": body.Source, "key": g.Key, "provider_id": g.ProviderID, "frame_id": g.FrameID, "content_digest": g.ContentDigest,
 			"reports": strconv.FormatInt(g.Reports, 10), "frames_served": g.FramesServed, "frames_rejected": g.FramesRejected, "tokens": g.Tokens,
 			"first_seq": strconv.FormatInt(g.FirstSeq, 10), "last_seq": strconv.FormatInt(g.LastSeq, 10),
 		}
@@ -46,7 +46,7 @@ func usageCSV(body UsageBody) []byte {
 		}
 		put(row)
 	}
-	put(csvRow{"row": "total", "reports": strconv.FormatInt(body.Totals.Reports, 10), "tokens": body.Totals.Tokens})
+	put(csvRow{"row": "total", "source": body.Totals.Source, "reports": strconv.FormatInt(body.Totals.Reports, 10), "tokens": body.Totals.Tokens})
 	out.Flush()
 	return b.Bytes()
 }

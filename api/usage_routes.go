@@ -23,7 +23,7 @@ var usageFilters = []Param{
 // usageForms say how a sum is made and sent.
 var usageForms = []Param{
 	{Name: "tz", Form: "string", Doc: "IANA time zone of hours, days and months, such as Europe/Berlin; UTC when absent. A day has 23 or 25 hours when its clocks change."},
-	{Name: "source", Form: "string", Doc: "postgres or clickhouse. When absent: clickhouse for frames, else postgres."},
+	{Name: "source", Form: "string", Doc: "postgres or clickhouse. When absent: clickhouse for sums by frame and for wide questions, of more than 100,000 lines of the period, customer and provider, where this server has one; else postgres."},
 	{Name: "verify", Form: "boolean", Doc: "true: check every report behind the answer again, at most 5,000."},
 	{Name: "format", Form: "string", Doc: "json or csv; it goes before the Accept header."},
 }

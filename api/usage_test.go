@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"ledgerd/api"
 	"ledgerd/internal/clickhouse"
@@ -134,6 +137,73 @@ func TestBothSourcesOfUsageAgree(t *testing.T) {
 	}
 }
 
+// For any reports and any question both sources give one answer, totals included.
+func TestBothSourcesOfUsageAlwaysAgree(t *testing.T) {
+	t.Parallel()
+	s, shipper := usageService(t)
+	s.api.SetWideLines(-1) // every question is wide, so totals come from ClickHouse, too
+	recorded := 0
+	some := func(rt *rapid.T, name string, among ...string) []string {
+		if value := rapid.SampledFrom(append(among, "")).Draw(rt, name); value != "" {
+			return []string{name, value}
+		}
+		return nil
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		for range rapid.IntRange(0, 4).Draw(rt, "reports") {
+			at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 364*24*3600*1000).Draw(rt, "as_of")) * time.Millisecond)
+			tokens := map[string]int{"north": rapid.IntRange(0, 1000).Draw(rt, "north"), "south": rapid.IntRange(0, 1000).Draw(rt, "south")}
+			s.use(t, fmt.Sprintf("r-%d", recorded), rapid.SampledFrom([]string{"c-1", "c-2", "ü/3"}).Draw(rt, "customer"), at, tokens)
+			recorded++
+		}
+		ship(t, shipper)
+		ask := slices.Concat(some(rt, "customer_id", "c-1", "ü/3"), some(rt, "provider_id", "north"), some(rt, "turn_id", "t-c-2"), some(rt, "request_id", "r-1"),
+			some(rt, "frame_id", "page", "none"), some(rt, "tz", "America/Sao_Paulo", "Asia/Kathmandu"), some(rt, "from", "2026-03-29T01:00:00Z"),
+			some(rt, "group_by", "provider", "turn", "request", "hour", "day", "month"))
+		if !slices.Contains(ask, "group_by") {
+			ask = append(ask, "group_by", "customer")
+		}
+		truth, projected := s.ask(t, "/v1/usage", append(ask, "source", "postgres")...), s.ask(t, "/v1/usage", ask...)
+		if projected.Source != "clickhouse" || projected.Totals.Source != "clickhouse" || truth.Source != "postgres" || truth.Totals.Source != "postgres" {
+			rt.Fatalf("from %s and %s, %s and %s", projected.Source, projected.Totals.Source, truth.Source, truth.Totals.Source)
+		}
+		truth.Source, truth.Totals.Source = projected.Source, projected.Totals.Source
+		if !reflect.DeepEqual(truth, projected) {
+			rt.Fatalf("%v:\n%+v\n%+v", ask, truth, projected)
+		}
+	})
+}
+
+// What is wide goes to ClickHouse unless Postgres is asked for, and what is not comes from the truth.
+func TestWideQuestionsGoToClickHouse(t *testing.T) {
+	t.Parallel()
+	s, shipper := usageService(t)
+	s.api.SetWideLines(40)
+	twoNights(t, s) // 120 lines, 40 of each customer
+	ship(t, shipper)
+	for _, c := range []struct {
+		query          []string
+		groups, totals string
+	}{
+		{[]string{"group_by", "provider"}, "clickhouse", "clickhouse"},
+		{[]string{"group_by", "provider", "source", "postgres"}, "postgres", "postgres"},
+		{[]string{"group_by", "day", "customer_id", "c-1"}, "postgres", "postgres"},
+		{[]string{"group_by", "day", "customer_id", "c-1", "source", "clickhouse"}, "clickhouse", "postgres"},
+		{[]string{"group_by", "request", "request_id", "r-7"}, "clickhouse", "clickhouse"}, // no index finds it
+		{[]string{"group_by", "customer", "frame_id", "page"}, "clickhouse", "clickhouse"},
+		{[]string{"group_by", "customer", "to", "2026-03-29T00:00:00Z"}, "postgres", "postgres"},
+		{[]string{"group_by", "frame"}, "clickhouse", "clickhouse"},
+		{[]string{"group_by", "frame", "customer_id", "c-1"}, "clickhouse", "postgres"},
+	} {
+		if body := s.ask(t, "/v1/usage", c.query...); body.Source != c.groups || body.Totals.Source != c.totals {
+			t.Errorf("%v: from %s, totals from %s", c.query, body.Source, body.Totals.Source)
+		}
+	}
+	if body := s.ask(t, "/v1/usage/top", "by", "provider", "limit", "1"); body.Source != "clickhouse" || body.Groups[0].Key != "south" || body.Totals.Tokens != "5310" {
+		t.Errorf("%+v", body)
+	}
+}
+
 func TestDaysFollowTheirZone(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -235,6 +305,7 @@ func TestUsageWithoutTheProjection(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]*service{"none": newService(t), "away": newServiceWith(t, away)} {
+		s.api.SetWideLines(1)
 		s.use(t, "r", "c", may, map[string]int{"north": 5})
 		if body := s.ask(t, "/v1/usage", "group_by", "provider"); body.Groups[0].Tokens != "5" {
 			t.Errorf("%s: %+v", name, body)
@@ -244,6 +315,18 @@ func TestUsageWithoutTheProjection(t *testing.T) {
 			if p := a.problem(t); a.status != http.StatusServiceUnavailable || p.Code != "projection-unavailable" {
 				t.Errorf("%s, %s: %d %s", name, query, a.status, a.body)
 			}
+		}
+	}
+	for name, wide := range map[string]int{"none": http.StatusOK, "away": http.StatusServiceUnavailable} {
+		s := newServiceWith(t, map[string]api.UsageProjection{"away": away}[name])
+		s.api.SetWideLines(-1)
+		s.use(t, "r", "c", may, map[string]int{"north": 5})
+		a := s.as(t, kinds.Auditor, http.MethodGet, "/v1/usage?"+yearOf("group_by", "provider"), "")
+		if a.status != wide || wide != http.StatusOK && !strings.Contains(a.problem(t).Detail, "source=postgres") {
+			t.Errorf("%s, a wide question: %d %s", name, a.status, a.body)
+		}
+		if body := s.ask(t, "/v1/usage", "group_by", "provider", "source", "postgres"); body.Groups[0].Tokens != "5" || body.Totals.Tokens != "5" {
+			t.Errorf("%s: %+v", name, body)
 		}
 	}
 	behind, _ := usageService(t)

@@ -47,6 +47,7 @@ type UsageAnswer struct {
 	Totals    struct {
 		Reports int64  `json:"reports"`
 		Tokens  string `json:"tokens"`
+		Source  string `json:"source"` // postgres, but for a wide question
 	} `json:"totals"`
 	Verification *struct {
 		Verified bool `json:"verified"`

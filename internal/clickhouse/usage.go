@@ -28,12 +28,31 @@ const usageFilter = ` tenant = @tenant AND as_of >= fromUnixTimestamp64Micro(@fr
 	AND (@provider = '' OR provider_id = @provider) AND (@customer = '' OR customer_id = @customer) AND (@request = '' OR request_id = @request)
 	AND (@turn = '' OR turn_id = @turn)`
 
+// A line of a correction has the frames that it takes back first, then those that stand in their place, and the difference as
+// frames_served: so the first (length − frames_served)/2 of any line's frames are taken back, none of a report's own.
 const (
-	lineSums = `toInt64(uniqExact(entry_seq)), sum(toInt128(frames_served)), sum(toInt128(frames_rejected)), sum(toInt128(tokens)) AS total, min(entry_seq), max(entry_seq)
-		FROM usage WHERE` + usageFilter + ` AND (@frame = '' OR has(frames.frame_id, @frame))`
-	frameSums = `toInt64(uniqExact(entry_seq)), toInt128(count()), toInt128(0), sum(toInt128(f.tokens)) AS total, min(entry_seq), max(entry_seq)
-		FROM usage ARRAY JOIN frames AS f WHERE` + usageFilter + ` AND (@frame = '' OR f.frame_id = @frame)`
+	lineFilter = usageFilter + ` AND (@frame = '' OR has(frames.frame_id, @frame))`
+	lineSums   = `toInt64(uniqExact(entry_seq)), sum(toInt128(frames_served)), sum(toInt128(frames_rejected)), sum(toInt128(tokens)) AS total, min(entry_seq), max(entry_seq)
+		FROM usage WHERE` + lineFilter
+	frameSums = `toInt64(uniqExact(entry_seq)), sum(toInt128(if(2 * n <= length(frames.tokens) - frames_served, -1, 1))), toInt128(0), sum(toInt128(f.tokens)) AS total, min(entry_seq), max(entry_seq)
+		FROM usage ARRAY JOIN frames AS f, arrayEnumerate(frames.tokens) AS n WHERE` + usageFilter + ` AND (@frame = '' OR f.frame_id = @frame)`
 )
+
+// usageArgs are a question's named parameters.
+func usageArgs(q metering.Question) []any {
+	return []any{
+		ch.Named("tenant", q.Tenant), ch.Named("from", q.From.UnixMicro()), ch.Named("to", q.To.UnixMicro()), ch.Named("below", q.Below),
+		ch.Named("provider", q.ProviderID), ch.Named("customer", q.CustomerID), ch.Named("request", q.RequestID), ch.Named("turn", q.TurnID),
+		ch.Named("frame", q.FrameID), ch.Named("zone", q.Zone), ch.Named("limit", q.Limit+1),
+	}
+}
+
+// UsageTotal sums up all lines of a question, whatever it groups by.
+func (c *Client) UsageTotal(ctx context.Context, q metering.Question) (tokens *big.Int, reports int64, err error) {
+	tokens = new(big.Int)
+	err = c.conn.QueryRow(ctx, `SELECT sum(toInt128(tokens)), toInt64(uniqExact(entry_seq)) FROM usage WHERE`+lineFilter, usageArgs(q)...).Scan(tokens, &reports)
+	return tokens, reports, translate(err)
+}
 
 // Usage sums up usage, at most one group more than the question's limit.
 func (c *Client) Usage(ctx context.Context, q metering.Question) ([]metering.Group, error) {
@@ -44,10 +63,7 @@ func (c *Client) Usage(ctx context.Context, q metering.Question) ([]metering.Gro
 	if q.Top {
 		order = `total DESC, ` + order
 	}
-	rows, err := c.conn.Query(ctx, `SELECT `+groupColumns[q.By]+`, `+sums+` GROUP BY 1, 2, 3, 4, 5 ORDER BY `+order+` LIMIT @limit`,
-		ch.Named("tenant", q.Tenant), ch.Named("from", q.From.UnixMicro()), ch.Named("to", q.To.UnixMicro()), ch.Named("below", q.Below),
-		ch.Named("provider", q.ProviderID), ch.Named("customer", q.CustomerID), ch.Named("request", q.RequestID), ch.Named("turn", q.TurnID),
-		ch.Named("frame", q.FrameID), ch.Named("zone", q.Zone), ch.Named("limit", q.Limit+1))
+	rows, err := c.conn.Query(ctx, `SELECT `+groupColumns[q.By]+`, `+sums+` GROUP BY 1, 2, 3, 4, 5 ORDER BY `+order+` LIMIT @limit`, usageArgs(q)...)
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -96,7 +96,7 @@ func readStretch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int
 	}
 	b := &metering.Batch{Epoch: epoch, First: next, End: head.Next()}
 	room := int(min(int64(maxLines), 2*(b.End-b.First)))
-	if b.Lines, err = readLinesOf(ctx, tx, room, stretchSQL, `p.frames - cardinality(p.frame_tokens) < $4`, b.First, b.End, maxLines, maxFrames); err != nil {
+	if b.Lines, err = readLinesOf(ctx, tx, room, stretchSQL, `p.frames - coalesce(cardinality(p.frame_tokens), 0) < $4`, b.First, b.End, maxLines, maxFrames); err != nil {
 		return nil, err
 	}
 	if b.Lines, b.End = wholeEntries(b.Lines, b.End, maxLines); len(b.Lines) == 0 && b.End < head.Next() {
@@ -113,7 +113,7 @@ func readStretch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int
 const maxFrames = 150_000
 
 // stretchSQL is one line more than a batch has, with the frames up to and with each line.
-const stretchSQL = `(SELECT u.*, sum(cardinality(u.frame_tokens)) OVER (ORDER BY u.seq, u.line ROWS UNBOUNDED PRECEDING) AS frames
+const stretchSQL = `(SELECT u.*, sum(coalesce(cardinality(u.frame_tokens), 0)) OVER (ORDER BY u.seq, u.line ROWS UNBOUNDED PRECEDING) AS frames
 	FROM ledger.usage_lines u WHERE u.seq >= $1 AND u.seq < $2 ORDER BY u.seq, u.line LIMIT $3 + 1)`
 
 // wholeEntries drops the last entry's lines, which may not be all, if a stretch up to end has more than a batch may. It

@@ -81,6 +81,14 @@ func (s *Store) UsageTotal(ctx context.Context, q metering.Question) (tokens *bi
 	return decimal(text), reports, unavailable(err)
 }
 
+// UsageIsWide says whether a sum would read more lines than some. It counts what an index finds: filters by request and frame
+// save no reading.
+func (s *Store) UsageIsWide(ctx context.Context, q metering.Question, lines int) (wide bool, err error) {
+	q.RequestID, q.FrameID = "", ""
+	err = s.pool.QueryRow(ctx, `SELECT count(*) > $10 FROM (SELECT 1 FROM ledger.usage_lines p WHERE `+usageFilter+` LIMIT $10 + 1) w`, usageArgs(q, lines)...).Scan(&wide)
+	return wide, unavailable(err)
+}
+
 // UsageSeqs are the entries behind an answer, in the order of the log. kinds.ErrTooMuch beyond limit.
 func (s *Store) UsageSeqs(ctx context.Context, q metering.Question, limit int) ([]int64, error) {
 	return usageSeqs(ctx, s.pool, q, limit)
