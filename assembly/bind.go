@@ -54,10 +54,14 @@ func (v *verifier) bind() (decided bool) {
 		v.checkBinding(s)
 		isBound = isBound && (s.isEligible || !s.isRequired())
 	}
-	if !isBound && !v.rec.parent.cancelled() {
-		return v.fail(atBind, RequiredUnavailable)
-	}
-	return false
+	return v.stops(isBound, atBind, RequiredUnavailable)
+}
+
+// stops ends the pipeline where binding or plan failed. A cancelled parent decides in its place, and nobody may have been asked all
+// the same (C0-R390).
+func (v *verifier) stops(holds bool, stage Word, code Code) (decided bool) {
+	v.isClosed = v.isClosed || !holds
+	return !holds && !v.rec.parent.cancelled() && v.fail(stage, code)
 }
 
 // seat gives every enabled position of the profile what the snapshot and the plan have for it.

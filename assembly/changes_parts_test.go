@@ -19,6 +19,7 @@ func planChanges() []change {
 		{rule: R370, id: "budget skip", sealed: all(put(rule30+"/cap/items", 0), put(row30+"/cache", nil)), outcome: Degraded, derived: derived{"/positions/2/event": "budget_skip", "/positions/2/outcome": "skipped", "/allocations/2/skip": true}},
 		{rule: R390, id: "asked although skipped", sealed: put(rule10+"/cap/items", 0), findings: []Rule{R390}, outcome: Degraded},
 		{rule: R390, id: "asked although the plan failed", sealed: all(put("/plan/budget/policy_ceiling/items", 0), unbound), after: put(row10+"/request", requestTree()), findings: []Rule{R390}, outcome: Failed, code: BudgetUnavailable},
+		{rule: R390, id: "asked although the plan failed, and cancelled", sealed: all(put("/plan/budget/policy_ceiling/items", 0), put("/parent/cancelled_at", clock(5))), findings: []Rule{R390}, outcome: Cancelled, code: StrategyCancelled},
 		{rule: R752, id: "ceiling", sealed: put("/final/ceiling/tokens", 10000001), findings: []Rule{R752}},
 	}
 }
@@ -46,6 +47,7 @@ func requestChanges() []change {
 		change{rule: R445, id: "kernel reserve", sealed: put("/plan/kernel_reserve_ms", 20001), findings: []Rule{R445}},
 		change{rule: R480, id: "no request", sealed: put(row10+"/request", nil), findings: []Rule{R480}, outcome: Degraded},
 		change{rule: R460, id: "late result kept", sealed: put(row10+"/attempts/0/ended_at", clock(10.001)), findings: []Rule{R460}, outcome: Degraded},
+		change{rule: R490, id: "another provider for request and attempt", after: all(put(row10+"/request/provider_binding_id", "bind-9"), put(row10+"/attempts/0/provider_binding_id", "bind-9")), findings: []Rule{R400, R490}},
 		change{rule: R490, id: "another provider", after: put(row10+"/attempts/0/provider_binding_id", "bind-9"), findings: []Rule{R490}},
 	)
 	return list

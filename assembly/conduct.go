@@ -23,6 +23,7 @@ type conductInput struct {
 	reserveMS int64
 	parent    parentTurn
 	request   *request // nil when none was sent
+	binding   string   // that the snapshot has bound
 	attempts  []attempt
 	late      []lateOutput
 	retry     retryRule
@@ -52,6 +53,7 @@ func (in conductInput) judge() (v invocation) {
 }
 
 func (in conductInput) judgeAttempt(b *broken, a *attempt) {
+	b.unless(a.binding == in.binding, R490)
 	q := in.request
 	if q == nil {
 		b.unless(false, R480)
@@ -59,7 +61,6 @@ func (in conductInput) judgeAttempt(b *broken, a *attempt) {
 	}
 	b.unless(a.request == q.id && a.snapshotTime.equal(q.snapshotTime) && a.inputSet == q.inputSet &&
 		a.outputContract == q.outputContract, R480)
-	b.unless(a.binding == q.binding, R490)
 	b.unless(!a.startedAt.after(in.deadline), R484)
 	b.unless(a.end != parentCancelled || in.parent.cancelled(), R465)
 }

@@ -37,12 +37,12 @@ func unprovable() []string {
 
 // coverage lists every rule of an assembly. A rule that has nothing to apply to, such as one about a cache where there is
 // none, holds and counts as checked.
-func (v *verifier) coverage(hasPayloads bool) []Coverage {
+func (v *verifier) coverage(hasEveryPayload bool) []Coverage {
 	var rows []Coverage
 	reached := slices.Index(assemblyGroups(), v.reached)
 	for i, group := range assemblyGroups() {
 		rows = append(rows, cover(group, i <= reached || group == ReportRules && v.isCompared, func(rule Rule, e Evidence) bool {
-			return e == FromPayloads && hasPayloads || e == FromLedger && v.anchors.has(rule)
+			return e == FromPayloads && hasEveryPayload || e == FromLedger && v.anchors.has(rule)
 		})...)
 	}
 	return closed(rows)

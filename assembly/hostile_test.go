@@ -3,6 +3,7 @@ package assembly
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,28 @@ func TestZeroRecordsAreRefused(t *testing.T) {
 		}
 		if _, ok := r.Derived(); ok {
 			t.Error("something was derived of nothing")
+		}
+	}
+}
+
+// TestCoverageOfPayloads: the rules count as checked against payloads only where every contribution's was shown.
+func TestCoverageOfPayloads(t *testing.T) {
+	a := must(Parse(must(json.Marshal(record(2, 2)))))
+	var shown []Presented
+	for i := range 2 {
+		for j := range 2 {
+			shown = append(shown, Presented{Ref{int64(10 * (i + 1)), int64(j)}, fmt.Append(nil, i, "/", j)})
+		}
+	}
+	for _, payloads := range [][]Presented{nil, shown[:3], append(shown[:3:3], shown[0]), shown} {
+		want := NotChecked
+		if len(payloads) == 4 && payloads[3].Contribution != payloads[0].Contribution {
+			want = Checked
+		}
+		for _, c := range Verify(a, Anchors{}, payloads...).Coverage {
+			if c.Evidence == FromPayloads && c.Status != want {
+				t.Errorf("%d payloads: %s is %s, want %s", len(payloads), c.Rule, c.Status, want)
+			}
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (v *verifier) seatRows() {
 
 func (v *verifier) conduct(s *seat) conductInput {
 	return conductInput{
-		deadline: s.planned.deadline, reserveMS: v.rec.plan.reserveMS, parent: v.rec.parent,
+		deadline: s.planned.deadline, reserveMS: v.rec.plan.reserveMS, parent: v.rec.parent, binding: s.binding.id,
 		request: s.row.request, attempts: s.row.attempts, late: s.row.late,
 		retry: s.rule.retry, isIdempotent: s.binding.isIdempotent,
 	}
@@ -63,7 +63,7 @@ func (s *seat) placeOf(rule Rule) string {
 
 // checkUnused: no request where none is allowed (C0-R390), and no result that came too late or not at all (C0-R460).
 func (v *verifier) checkUnused(s *seat, got invocation) {
-	if s.allocation.Skip || !s.isEligible {
+	if s.allocation.Skip || !s.isEligible || v.isClosed {
 		v.unless(s.row.request == nil, R390, s.rowAt, "/request")
 		v.unless(len(s.row.attempts) == 0, R390, s.rowAt, "/attempts")
 	}

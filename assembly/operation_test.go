@@ -64,7 +64,7 @@ func TestCompactionAgainstItsTurn(t *testing.T) {
 
 func TestRecoveryAgainstItsTurn(t *testing.T) {
 	turn := turnOf()
-	own := all(put("/turn_snapshot_digest", turn.Snapshot.Digest()), put("/recovered_snapshot_digest", turn.Snapshot.Digest()),
+	own := all(put("/positions/0/requirement", optional), put("/positions/1/requirement", required), put("/turn_snapshot_digest", turn.Snapshot.Digest()), put("/recovered_snapshot_digest", turn.Snapshot.Digest()),
 		put("/positions/0/binding_id", "bind-000"), put("/positions/1/binding_id", "bind-001"),
 		put("/positions/0/recovered_binding_id", "bind-000"), put("/positions/1/recovered_binding_id", "bind-001"))
 	for _, tt := range []struct {
@@ -78,6 +78,9 @@ func TestRecoveryAgainstItsTurn(t *testing.T) {
 		{"another snapshot", turn, all(own, put("/turn_snapshot_id", "snap-9"), put("/recovered_snapshot_id", "snap-9")), []Rule{R900}},
 		{"another binding", turn, all(own, put("/positions/0/binding_id", "bind-9"), put("/positions/0/recovered_binding_id", nil)), []Rule{R910}},
 		{"a result that was not accepted", turn, all(own, put("/positions/0/accepted_result_digest", hashOf("z")), put("/positions/0/replay_digest", hashOf("z"))), []Rule{R920}},
+		{"a required position that is called optional", turn, all(own, put("/positions/1/requirement", optional)), []Rule{R930}},
+		{"a required position that is left out", turn, all(own, drop("/positions/1"), drop("/report/positions/1")), []Rule{R930}},
+		{"an optional position that is left out", turn, all(own, drop("/positions/0"), drop("/report/positions/0")), nil},
 		{"another route", turn, all(own, put("/report/positions/0/route", "repeat")), []Rule{R920}},
 	} {
 		whole := recoveryRecord()

@@ -60,5 +60,28 @@ func (in *recoveryInput) againstTurn(turn Turn) (f []Finding) {
 			f = append(f, Finding{R920, pointer([]any{"/positions", i, "/accepted_result_digest"})})
 		}
 	}
+	return append(f, in.againstProfile(turn.Profile)...)
+}
+
+// againstProfile: every required position is among those that recover, as required, so that none is lost silently (C0-R930).
+func (in *recoveryInput) againstProfile(p *Profile) (f []Finding) {
+	if p == nil {
+		return nil
+	}
+	left := map[int64]bool{} // required, and not met yet
+	for i := range p.positions {
+		if rule := &p.positions[i]; rule.enabled && rule.requirement == required {
+			left[rule.position] = true
+		}
+	}
+	for i, r := range in.positions {
+		if left[r.position] && r.requirement != required {
+			f = append(f, Finding{R930, pointer([]any{"/positions", i, "/requirement"})})
+		}
+		delete(left, r.position)
+	}
+	if len(left) > 0 {
+		f = append(f, Finding{R930, "/positions"})
+	}
 	return f
 }

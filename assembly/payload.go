@@ -40,14 +40,17 @@ func utf16Units(payload []byte) (units int64) {
 	return units
 }
 
-// checkPayloads holds presented payloads against what the kernel measured, by the snapshot's own estimator.
-func (v *verifier) checkPayloads(payloads []Presented) {
+// checkPayloads holds presented payloads against what the kernel measured, by the snapshot's own estimator. It says whether every
+// contribution's was shown.
+func (v *verifier) checkPayloads(payloads []Presented) (isEvery bool) {
+	shown := map[*contribution]bool{}
 	for _, p := range payloads {
 		c, at := v.rec.contribution(p.Contribution)
 		if c == nil {
 			v.lack("/positions")
 			continue
 		}
+		shown[c] = true
 		m := Measure(string(c.payloadType), v.estimator(), p.Payload)
 		v.unless(m.PayloadDigest == c.kernelDigest, R525, at, "/kernel_payload_digest")
 		v.unless(m.Bytes == c.kernelBytes, R530, at, "/kernel_bytes")
@@ -57,6 +60,20 @@ func (v *verifier) checkPayloads(payloads []Presented) {
 		}
 		v.unless(*m.Tokens == c.kernelTokens, R530, at, "/kernel_tokens")
 	}
+	return len(shown) > 0 && len(shown) == v.rec.contributionCount()
+}
+
+// contributionCount is over all live and cached results.
+func (a *Assembly) contributionCount() (n int) {
+	for i := range a.rows {
+		if r := a.rows[i].result; r != nil {
+			n += len(r.contributions)
+		}
+		if c := a.rows[i].cache; c != nil {
+			n += len(c.contributions)
+		}
+	}
+	return n
 }
 
 func (v *verifier) estimator() string {

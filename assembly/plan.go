@@ -23,10 +23,7 @@ func (v *verifier) plan() (decided bool) {
 	for i, a := range v.budget.allocations {
 		v.seats[i].allocation = a // both by position
 	}
-	if v.budget.code != "" && !v.rec.parent.cancelled() {
-		return v.fail(atPlan, v.budget.code)
-	}
-	return false
+	return v.stops(v.budget.code == "", atPlan, v.budget.code)
 }
 
 func (v *verifier) checkPlan() {

@@ -76,10 +76,10 @@ func (f Faithful) Used() []ContributionOutcome {
 	return used
 }
 
-func (v *verifier) report(hasPayloads bool) Report {
+func (v *verifier) report(hasEveryPayload bool) Report {
 	r := Report{
 		Verdict: verdictOf(v.findings, v.missing), Findings: inRuleOrder(v.findings), Missing: append([]string{}, v.missing...),
-		derived: v.out, id: v.rec.id, Coverage: v.coverage(hasPayloads),
+		derived: v.out, id: v.rec.id, Coverage: v.coverage(hasEveryPayload),
 	}
 	if v.out != nil {
 		r.Dictated = &Dictated{v.out.Outcome, v.out.Code}

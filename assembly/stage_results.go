@@ -94,6 +94,7 @@ func conductStage(r reader) stage {
 			)
 		}),
 	)
+	in.binding = q.binding
 	v := in.judge()
 	s := stage{broken: v.fault, members: []derivedMember{
 		{name: "conformant", rule: R940, value: len(v.fault) == 0},

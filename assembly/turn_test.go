@@ -23,6 +23,7 @@ func sampleTurn() []byte {
 	all(put("/turn_snapshot_digest", get(t, "/snapshot/snapshot_digest")), put("/recovered_snapshot_digest", get(t, "/snapshot/snapshot_digest")))(recovery)
 	for i, position := range []int{0, 1} {
 		p := get(recovery, "/positions").([]any)[i].(tree)
+		p["requirement"] = [...]Word{optional, required}[i]
 		p["binding_id"], p["recovered_binding_id"] = bindingName(position), bindingName(position)
 		p["accepted_result_digest"], p["replay_digest"] = hashOf("req-"+strconv.Itoa(position)), hashOf("req-"+strconv.Itoa(position))
 	}

@@ -21,8 +21,7 @@ func Verify(record *Assembly, anchors Anchors, payloads ...Presented) Report {
 	}
 	v := verifier{rec: record, anchors: anchors}
 	v.run()
-	v.checkPayloads(payloads)
-	return v.report(len(payloads) > 0)
+	return v.report(v.checkPayloads(payloads))
 }
 
 // VerifyJSON is Verify of a document with the anchors that stand in it. The error is a *RecordError.
@@ -41,6 +40,7 @@ type verifier struct {
 	findings []Finding
 	missing  []string
 	reached  Group
+	isClosed bool // binding or plan failed: no provider may have been asked
 	seats    []seat
 	budget   budget
 	out      *Outcome // nil while nothing can be derived
