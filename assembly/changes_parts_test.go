@@ -100,6 +100,8 @@ func positionChanges() []change {
 		{rule: R865, id: "cache key", sealed: put(cache30+"/key/scope_digest", hashOf("z")), outcome: Degraded},
 		{rule: R870, id: "cached ordinals", sealed: put(cache30+"/ordinals_as_stored", []any{1, 0}), outcome: Degraded},
 		{rule: R875, id: "cached digest", after: put(cache30+"/stored_result_digest", hashOf("z")), findings: []Rule{R660, R705, R730, R750}, outcome: Degraded},
+		{rule: R535, id: "cached beyond the allocation", sealed: put(rule30+"/cap/tokens", 49), outcome: Degraded, derived: derived{"/positions/2/event": "cache_failed", "/positions/2/cache_status": "rejected"}},
+		{rule: R550, id: "cached without sensitivity", sealed: put(cache30+"/contributions/0/sensitivity", nil), outcome: Degraded, derived: derived{"/positions/2/event": "cache_failed"}},
 		{rule: R878, id: "old envelope", after: put(cache30+"/contributions/0/context_assembly_id", "asm-1"), findings: []Rule{R878}},
 		{rule: R880, id: "policy", sealed: put(cache30+"/policy_ok", false), outcome: Degraded},
 		{rule: R885, id: "stale hit where fresh is required", sealed: all(put(rule30+"/requirement", required), put(rule30+"/optional_rule", nil), put(rule30+"/freshness/requirement", fresh),

@@ -5,7 +5,7 @@ import "slices"
 // samples are our own stage cases, with outcomes that were worked out by hand.
 func samples() []sample {
 	return slices.Concat(profileSamples(), budgetSamples(), conductSamples(), resultSamples(), assessmentSamples(), cacheSamples(),
-		failureSamples(), mergeSamples(), finalSamples(), compactionSamples(), recoverySamples(), contentSamples())
+		failureSamples(), mergeSamples(), finalSamples(), compactionSamples(), recoverySamples(), contentSamples(), edgeSamples())
 }
 
 const (
