@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ledgerd/api"
+	"ledgerd/internal/clickhouse"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres"
 )
@@ -115,12 +116,13 @@ func syncFolder(path string) error {
 
 // bootstrapCmd prepares an empty server for `ledgerd serve`.
 type bootstrapCmd struct {
-	AdminURL    string `required:"" env:"LEDGERD_ADMIN_URL" placeholder:"URL" help:"Postgres URL of a superuser; used by this command only."`
-	MigrateURL  string `required:"" env:"LEDGERD_MIGRATE_URL" placeholder:"URL" help:"URL that the owner role (ledger_owner) shall have; its password is set from here."`
-	DatabaseURL string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"URL that the service role (ledger_svc) shall have; its password is set from here."`
-	DataDir     string `required:"" env:"LEDGERD_DATA_DIR" placeholder:"DIR" type:"path" help:"Folder for dev.json, which gets the URLs and the first tokens (mode 0600)."`
-	URL         string `default:"http://127.0.0.1:8080" env:"LEDGERD_URL" help:"Where the service will answer; only written down."`
-	Tenant      string `default:"default" env:"LEDGERD_TENANT" help:"Name of the first tenant."`
+	AdminURL      string `required:"" env:"LEDGERD_ADMIN_URL" placeholder:"URL" help:"Postgres URL of a superuser; used by this command only."`
+	MigrateURL    string `required:"" env:"LEDGERD_MIGRATE_URL" placeholder:"URL" help:"URL that the owner role (ledger_owner) shall have; its password is set from here."`
+	DatabaseURL   string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"URL that the service role (ledger_svc) shall have; its password is set from here."`
+	ClickhouseURL string `env:"LEDGERD_CLICKHOUSE_URL" placeholder:"URL" help:"ClickHouse to prepare as well: clickhouse://, http:// or https://, with a user that may create tables. None when empty."`
+	DataDir       string `required:"" env:"LEDGERD_DATA_DIR" placeholder:"DIR" type:"path" help:"Folder for dev.json, which gets the URLs and the first tokens (mode 0600)."`
+	URL           string `default:"http://127.0.0.1:8080" env:"LEDGERD_URL" help:"Where the service will answer; only written down."`
+	Tenant        string `default:"default" env:"LEDGERD_TENANT" help:"Name of the first tenant."`
 
 	SigningKeyFile string `env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"The log's signing key is made here, unless the file exists; 'ledgerd serve' needs it."`
 	Origin         string `env:"LEDGERD_ORIGIN" placeholder:"NAME" help:"Name of the log for a new signing key; a unique one is made up."`
@@ -144,6 +146,11 @@ func (c *bootstrapCmd) Run(p *process) error {
 	if err := migrateUp(p.ctx, c.MigrateURL); err != nil {
 		return err
 	}
+	if c.ClickhouseURL != "" {
+		if _, err := clickhouse.Migrate(p.ctx, c.ClickhouseURL); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return err
 	}
@@ -160,7 +167,7 @@ func (c *bootstrapCmd) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	conn := connectionFile{URL: c.URL, Tokens: tokens, PostgresURL: c.DatabaseURL, MigrateURL: c.MigrateURL, LogKeys: old.LogKeys}
+	conn := connectionFile{URL: c.URL, Tokens: tokens, PostgresURL: c.DatabaseURL, MigrateURL: c.MigrateURL, LogKeys: old.LogKeys, ClickHouseURL: c.ClickhouseURL}
 	if c.SigningKeyFile != "" {
 		keys, err := keptKey(c.SigningKeyFile, c.Origin)
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"ledgerd/api"
+	"ledgerd/internal/devstack/chtest"
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres/ledgertest"
@@ -83,7 +86,7 @@ func TestBootstrapThenServe(t *testing.T) {
 	key := filepath.Join(dir, "signing.key")
 	args := []string{
 		"bootstrap", "--admin-url", admin, "--migrate-url", login("ledger_owner"), "--database-url", login("ledger_svc"),
-		"--data-dir", dir, "--signing-key-file", key, "--origin", "audit.example/ledger", "--tenant", "north",
+		"--data-dir", dir, "--signing-key-file", key, "--origin", "audit.example/ledger", "--tenant", "north", "--clickhouse-url", chtest.NewDatabase(t),
 	}
 	for range 2 {
 		if code, stdout, stderr := command(t.Context(), args...); code != 0 || !strings.Contains(stdout, "dev.json") {
@@ -99,12 +102,17 @@ func TestBootstrapThenServe(t *testing.T) {
 			t.Errorf("migrate %s: exit %d, %s%s", verb, code, stdout, stderr)
 		}
 	}
+	chtest.Exec(t, conn.ClickHouseURL, "SELECT throwIf(count() != 0) FROM usage")
 	s, stop := startServe(t, conn, key)
 	if status := get(t, s+"/readyz", ""); status != http.StatusOK {
 		t.Errorf("readyz: %d", status)
 	}
 	if status := get(t, s+"/v1/tenants", conn.Tokens[kinds.Operator]); status != http.StatusOK {
 		t.Errorf("the operator's token: %d", status)
+	}
+	var shipping api.ShippingBody
+	if _, raw := fetch(t, s+"/v1/shipping", conn.Tokens[kinds.Operator]); json.Unmarshal(raw, &shipping) != nil || !shipping.Configured {
+		t.Errorf("it does not ship: %s", raw)
 	}
 	if code := stop(); code != 0 {
 		t.Errorf("serve ended with %d", code)
@@ -118,7 +126,7 @@ func startServe(t *testing.T, conn connectionFile, key string) (url string, stop
 	reader, writer := io.Pipe()
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--database-url", conn.PostgresURL, "--signing-key-file", key, "--checkpoint-file", key + ".checkpoint", "--log-format", "json"}, nil, io.Discard, writer)
+		done <- run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--database-url", conn.PostgresURL, "--signing-key-file", key, "--checkpoint-file", key + ".checkpoint", "--clickhouse-url", conn.ClickHouseURL, "--log-format", "json"}, nil, io.Discard, writer)
 		writer.Close()
 	}()
 	t.Cleanup(cancel)
@@ -150,6 +158,12 @@ func startServe(t *testing.T, conn connectionFile, key string) (url string, stop
 
 func get(t *testing.T, url, token string) int {
 	t.Helper()
+	status, _ := fetch(t, url, token)
+	return status
+}
+
+func fetch(t *testing.T, url, token string) (status int, body []byte) {
+	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +176,10 @@ func get(t *testing.T, url, token string) int {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	return res.StatusCode
+	if body, err = io.ReadAll(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, body
 }
 
 func TestHelpListsEverySetting(t *testing.T) {
