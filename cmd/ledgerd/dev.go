@@ -17,6 +17,7 @@ import (
 // embedded trusts its machine.
 type devCmd struct {
 	logFlags
+	selfAuditFlags
 	Listen        string `default:"127.0.0.1:8080" env:"LEDGERD_LISTEN" help:"Address to answer on; loopback only. Port 0 takes a free one."`
 	PrivateListen string `default:"127.0.0.1:0" env:"LEDGERD_PRIVATE_LISTEN" help:"Address for metrics and profiles; loopback only."`
 	DataDir       string `env:"LEDGERD_DATA_DIR" placeholder:"DIR" help:"Folder for everything that is kept. Default: /var/lib/ledgerd as root, else ~/.local/share/ledgerd."`
@@ -83,7 +84,7 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error
 	defer func() { err = errors.Join(err, stopEngine()) }()
 	s, err := newServer(p.ctx, serverOptions{
 		Log: c.logger(p.stderr), DatabaseURL: conn.PostgresURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen,
-		CheckpointFile: filepath.Join(dir, keptName), ClickHouseURL: conn.ClickHouseURL,
+		CheckpointFile: filepath.Join(dir, keptName), ClickHouseURL: conn.ClickHouseURL, SelfAudit: c.selfAuditFlags,
 	})
 	if err != nil {
 		return err

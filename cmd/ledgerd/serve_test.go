@@ -185,7 +185,7 @@ func fetch(t *testing.T, url, token string) (status int, body []byte) {
 func TestHelpListsEverySetting(t *testing.T) {
 	t.Parallel()
 	for command, settings := range map[string][]string{
-		"serve":     {"LEDGERD_LISTEN", "LEDGERD_DATABASE_URL", "LEDGERD_SIGNING_KEY_FILE", "LEDGERD_CHECKPOINT_FILE", "LEDGERD_PRIVATE_LISTEN", "LEDGERD_LOG_LEVEL"},
+		"serve":     {"LEDGERD_LISTEN", "LEDGERD_DATABASE_URL", "LEDGERD_SIGNING_KEY_FILE", "LEDGERD_CHECKPOINT_FILE", "LEDGERD_PRIVATE_LISTEN", "LEDGERD_LOG_LEVEL", "LEDGERD_SELF_AUDIT_EVERY", "LEDGERD_SELF_AUDIT_FULL"},
 		"dev":       {"LEDGERD_LISTEN", "LEDGERD_DATA_DIR", "LEDGERD_ORIGIN"},
 		"migrate":   {"LEDGERD_MIGRATE_URL", "status", "down"},
 		"bootstrap": {"LEDGERD_ADMIN_URL", "LEDGERD_TENANT"},

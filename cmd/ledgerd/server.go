@@ -46,6 +46,7 @@ type server struct {
 	kept     *checkpointFile
 	usage    *clickhouse.Client // nil for none
 	shipper  *relay.Shipper     // nil for none
+	auditor  *relay.SelfAuditor // nil for none
 }
 
 // serverOptions are what a server is made of.
@@ -58,6 +59,7 @@ type serverOptions struct {
 
 	CheckpointFile string
 	ClickHouseURL  string // "" for none
+	SelfAudit      selfAuditFlags
 }
 
 // openStore connects as the service role, to a database whose schema is this program's.
@@ -104,6 +106,9 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 		shippingMetrics(s.metrics, s.shipper)
 	}
 	s.appender = postgres.StartAppender(appending)
+	if s.auditor = newSelfAuditor(o.SelfAudit, s.store, s.appender, o.Keys, o.Log); s.auditor != nil {
+		selfAuditMetrics(s.metrics, s.auditor)
+	}
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := api.New(api.Options{
 		Store: s.store, Appender: s.appender, VerifierKeys: o.Keys.VerifierKeys(), Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
@@ -184,6 +189,12 @@ func (s *server) run(ctx context.Context) error {
 	if s.shipper != nil {
 		group.Go(func() error {
 			s.shipper.Run(ctx)
+			return nil
+		})
+	}
+	if s.auditor != nil {
+		group.Go(func() error {
+			s.auditor.Run(ctx)
 			return nil
 		})
 	}

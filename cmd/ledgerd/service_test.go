@@ -19,6 +19,7 @@ type realService struct {
 	connectionFile
 	key        string // file of the signing key
 	checkpoint string // file of the newest checkpoint
+	more       []string // settings, as environment variables
 	cmd        *exec.Cmd
 }
 
@@ -73,6 +74,7 @@ func (s *realService) launch(tb testing.TB) {
 	}
 	s.cmd = exec.Command(path, "serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--log-level", "error")
 	s.cmd.Env = append(os.Environ(), "LEDGERD_DATABASE_URL="+s.PostgresURL, "LEDGERD_SIGNING_KEY_FILE="+s.key, "LEDGERD_CHECKPOINT_FILE="+s.checkpoint)
+	s.cmd.Env = append(s.cmd.Env, s.more...)
 	s.cmd.Stderr = tb.Output()
 	if err := s.cmd.Start(); err != nil {
 		tb.Fatal(err)

@@ -14,13 +14,14 @@ import (
 // KeepsConflicts: the poster is answered 409, and the attempt is evidence (C0-R115, C0-R215). Only the server appends it, as
 // the poster that sent it. The key is the entry that stands in the way and a number up to MaxConflicts.
 var Conflict = Kind{
-	Name:     "conflict",
-	Core:     "it names the refused submission and what stood in its way",
-	MaxBytes: ledger.MaxContent,
-	Tables:   []*Table{&conflictRows},
-	check:    checkConflict,
-	project:  projectConflict,
-	refers:   referencesOfConflict,
+	Name:          "conflict",
+	Core:          "it names the refused submission and what stood in its way",
+	MaxBytes:      ledger.MaxContent,
+	KeepsPersonal: true,
+	Tables:        []*Table{&conflictRows},
+	check:         checkConflict,
+	project:       projectConflict,
+	refers:        referencesOfConflict,
 }
 
 var conflictRows = Table{Name: "conflicts", Columns: []Column{{Name: "held_by"}, {Name: "ordinal"}, {Name: "of_kind"}, {Name: "of_key"}, {Name: "claim"}}}

@@ -113,9 +113,9 @@ func CheckErasure(a ErasureArtifact, targets []ErasureTarget) error {
 	return nil
 }
 
-// Erasable says whether an erasure may name entries of the kind: those that hosts post, and those that keep what hosts posted.
+// Erasable says whether an erasure may name entries of the kind: those that hosts post, and those that keep something personal.
 // What the tenant's administration recorded is not personal, and the log depends on it.
-func (k *Kind) Erasable() bool { return contains(k.PostedBy, Host) || k.Name == "conflict" }
+func (k *Kind) Erasable() bool { return contains(k.PostedBy, Host) || k.KeepsPersonal }
 
 // ErasureFilter selects entries to erase by what their artifacts say; every condition that is given must hold, so that only
 // entries of kinds that know all of them are found. From and To are effective times, half-open.

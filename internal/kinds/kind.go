@@ -31,16 +31,17 @@ var Roles = [...]Role{Host, Auditor, Billing, Admin, Operator}
 
 // Kind is one row of the registry.
 type Kind struct {
-	Name       string
-	Core       string // what Project judges again of a recorded content, for reports of re-verification
-	Unjudged   string // what it can't, because only the door knew; "" for nothing
-	Gated      bool   // its entries report egress, which consent must have covered at its instant
-	PostedBy   []Role // whose tokens may post it; empty: only the server itself appends it
-	ReadBy     []Role // who may read it beside the auditor and the token that posted it
-	MaxBytes   int    // of the submitted artifact, in bytes, at most ledger.MaxContent
-	UsesPolicy bool   // Accept needs Env.Policy
-	OfLog      bool   // its entries belong to the log and to no tenant: every tenant's auditor may read them
-	Erases     bool   // appending it destroys the contents that it names: see Accepted.Erases
+	Name          string
+	Core          string // what Project judges again of a recorded content, for reports of re-verification
+	Unjudged      string // what it can't, because only the door knew; "" for nothing
+	Gated         bool   // its entries report egress, which consent must have covered at its instant
+	PostedBy      []Role // whose tokens may post it; empty: only the server itself appends it
+	ReadBy        []Role // who may read it beside the auditor and the token that posted it
+	MaxBytes      int    // of the submitted artifact, in bytes, at most ledger.MaxContent
+	UsesPolicy    bool   // Accept needs Env.Policy
+	OfLog         bool   // its entries belong to the log and to no tenant: every tenant's auditor may read them
+	KeepsPersonal bool   // though the server appends it: it keeps what a host posted, or names whom it is about, so an erasure may name it
+	Erases        bool   // appending it destroys the contents that it names: see Accepted.Erases
 	// KeepsConflicts: a second content under a known id is kept as an entry of kind conflict.
 	KeepsConflicts bool
 	Tables         []*Table
@@ -83,9 +84,9 @@ func (k *Kind) MayPost(r Role) bool { return contains(k.PostedBy, r) }
 // MayRead says whether a token of the role may read entries of the kind that others posted.
 func (k *Kind) MayRead(r Role) bool { return r == Auditor || contains(k.ReadBy, r) }
 
-func contains(roles []Role, r Role) bool {
-	for _, have := range roles {
-		if have == r {
+func contains[T comparable](list []T, x T) bool {
+	for _, have := range list {
+		if have == x {
 			return true
 		}
 	}

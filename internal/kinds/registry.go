@@ -13,6 +13,7 @@ var registry = [...]*Kind{
 	&UsageReport, &ConsentReceipt, &ConsentRevocation, &ConsentRecord, &ProviderDeclaration, &FrameVerification, &ReceiptBundle,
 	&TrustPolicyKind, &Erasure, &Incarnation,
 	&ContextProfile, &ContextSnapshot, &ContextPlan, &ContextAssembly, &ContextCompaction, &ContextRecovery, &Conflict,
+	&Dispute, &Reverification,
 }
 
 // All lists the kinds. The slice is the caller's.

@@ -28,7 +28,7 @@ func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
 			return err
 		}
 	}
-	if err := a.store.continues(ctx, head, a.keys.verifiers(), a.promised); err != nil {
+	if err := a.store.continues(ctx, head, a.keys.Verifiers(), a.promised); err != nil {
 		return err
 	}
 	f, err := loadFrontier(ctx, a.conn, head)
@@ -100,7 +100,7 @@ func (s *Store) OpenLog(ctx context.Context, keys Keys, kept []byte, now Clock) 
 	}
 	known := ledger.Checkpoint{}
 	if kept != nil {
-		signed, err := ledger.OpenCheckpoint(kept, head.Origin, keys.verifiers()...)
+		signed, err := ledger.OpenCheckpoint(kept, head.Origin, keys.Verifiers()...)
 		if err != nil {
 			return ledger.Checkpoint{}, errors.Join(fmt.Errorf("%w: the checkpoint that was kept outside can't be believed", kinds.ErrReadOnly), err)
 		}
@@ -109,5 +109,5 @@ func (s *Store) OpenLog(ctx context.Context, keys Keys, kept []byte, now Clock) 
 	if head.Incarnation > 0 && head.Size == 0 {
 		return known, fmt.Errorf("%w: incarnation %d was not opened completely; run `ledgerd incarnation open` again", kinds.ErrReadOnly, head.Incarnation)
 	}
-	return known, s.continues(ctx, head, keys.verifiers(), known)
+	return known, s.continues(ctx, head, keys.Verifiers(), known)
 }

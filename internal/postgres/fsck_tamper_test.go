@@ -246,8 +246,8 @@ func TestFsckFindsMissingAndExtraRows(t *testing.T) {
 func TestFsckFindsRowsOutsideTheLog(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.New(t)
-	const outside = 20
-	fillKinds(t, l, outside) // one of each kind, and what they name
+	outside := int64(len(ledgertest.SampleFirst(t)) + len(ledgertest.Harmless()))
+	fillKinds(t, l, int(outside)) // one of each kind, and what they name
 	svc := connect(t, l.ServiceURL)
 	want := 0
 	for _, table := range ledgerTables(t, svc) {

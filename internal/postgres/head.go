@@ -55,8 +55,8 @@ func (k Keys) signers() []note.Signer {
 	return list
 }
 
-// verifiers are all that a checkpoint may be verified by.
-func (k Keys) verifiers() []note.Verifier {
+// Verifiers are all that a checkpoint may be verified by.
+func (k Keys) Verifiers() []note.Verifier {
 	list := []note.Verifier{k.Verifier}
 	for _, o := range k.Others {
 		list = append(list, o.Verifier)
@@ -107,7 +107,7 @@ func (s *Store) MakeLog(ctx context.Context, keys Keys, now time.Time) (ledger.H
 	if head.Origin != keys.Signer.Name() {
 		return ledger.Head{}, fmt.Errorf("%w (the log is %q)", ErrOrigin, head.Origin)
 	}
-	return head, verifyHead(head, keys.verifiers())
+	return head, verifyHead(head, keys.Verifiers())
 }
 
 // verifyHead checks the head's own checkpoint: signed by the log's key, over just this size and root.

@@ -69,7 +69,7 @@ func (s *Store) OpenIncarnation(ctx context.Context, o OpenIncarnationOptions) (
 	if err != nil {
 		return ledger.Head{}, err
 	}
-	if err := verifyHead(head, keys.verifiers()); err != nil {
+	if err := verifyHead(head, keys.Verifiers()); err != nil {
 		return ledger.Head{}, fmt.Errorf("the incarnation was begun with another key: %w", err)
 	}
 	if head.Size > 0 {
@@ -108,7 +108,7 @@ func (s *Store) addIncarnation(ctx context.Context, o OpenIncarnationOptions) (K
 
 // kept is the checkpoint of the old log that was kept outside.
 func (o OpenIncarnationOptions) kept(old ledger.Head) (ledger.SignedCheckpoint, error) {
-	kept, err := ledger.OpenCheckpoint(o.Previous, old.Origin, o.Old.verifiers()...)
+	kept, err := ledger.OpenCheckpoint(o.Previous, old.Origin, o.Old.Verifiers()...)
 	if err != nil {
 		return kept, fmt.Errorf("the last known checkpoint of the log before: %w", err)
 	}
@@ -121,7 +121,7 @@ func (s *Store) unusable(ctx context.Context, old ledger.Head, o OpenIncarnation
 	if err != nil || o.Force {
 		return err
 	}
-	err = s.continues(ctx, old, o.Old.verifiers(), kept.Checkpoint())
+	err = s.continues(ctx, old, o.Old.Verifiers(), kept.Checkpoint())
 	if err == nil {
 		_, err = loadFrontier(ctx, s.pool, old)
 	}
@@ -160,14 +160,14 @@ func (s *Store) lastKnown(ctx context.Context, old ledger.Head, o OpenIncarnatio
 	if err != nil {
 		return kept, err
 	}
-	err = s.continues(ctx, old, o.Old.verifiers(), kept.Checkpoint())
+	err = s.continues(ctx, old, o.Old.Verifiers(), kept.Checkpoint())
 	if errors.Is(err, kinds.ErrReadOnly) {
 		return kept, nil
 	}
 	if err != nil {
 		return kept, err
 	}
-	return ledger.OpenCheckpoint([]byte(old.Checkpoint), old.Origin, o.Old.verifiers()...)
+	return ledger.OpenCheckpoint([]byte(old.Checkpoint), old.Origin, o.Old.Verifiers()...)
 }
 
 // entryAfter is the new log's first entry, given how the old log ends.

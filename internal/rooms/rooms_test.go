@@ -36,7 +36,7 @@ var may = map[string][]string{
 	"internal/postgres/ledgertest": {"+cores", "internal/kinds", "internal/postgres", "internal/devstack/pgtest"},
 	"internal/clickhouse":          {"frames", "metering", "migrations"},
 	"internal/stripe":              {"metering/billing"},
-	"internal/relay":               {"metering", "metering/billing"},
+	"internal/relay":               {"metering", "metering/billing", "internal/audit"},
 	"internal/devstack":            {},
 	"internal/devstack/pgtest":     {"internal/devstack"},
 	"internal/devstack/engine":     {},

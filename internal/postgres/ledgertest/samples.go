@@ -46,6 +46,11 @@ func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 		s.Artifact = fmt.Appendf(nil, `{"reason":"reason %d","seqs":[0]}`, n)
 	case &kinds.Incarnation:
 		s.Artifact = fmt.Appendf(nil, `{"incarnation":%d,"previous":{"checkpoint":"","origin":"o","root_hash":"","size":1},"reason":"r","restored":{"root_hash":"","size":0}}`, n)
+	case &kinds.Dispute:
+		s.Key, s.Artifact = "", disputeSample(n)
+	case &kinds.Reverification:
+		s.Artifact = fmt.Appendf(nil, `{"of_seq":0,"cause":"dispute","after":null,"result":"upheld","digest":"d%d","failed":[{"check":"content","fault":"content","reason":"r"}],`+
+			`"changed":["result"],"against":{"origin":"o","tree_size":1,"root_hash":""},"levels":[{"level":"reports","entries":1,"tokens":"7"}]}`, n)
 	default:
 		if !contextSample(tb, k, n, &s, &env) {
 			tb.Fatalf("ledgertest: kind %s has no sample", k.Name)
@@ -69,6 +74,13 @@ func usageSample(now time.Time, n int) (artifact, context []byte) {
 		`{"provider_id":"idle","frames_served":0,"frames_rejected":1,"token_cost":0}]}`,
 		n+7, now.UTC().Format("2006-01-02T15:04:05Z"), n+7, served)
 	return artifact, fmt.Appendf(nil, `{"request_id":"req-%d","turn_id":"turn-%d","customer_id":"customer"}`, n, n)
+}
+
+// disputeSample asks about a customer's usage; what it found is made up.
+func disputeSample(n int) []byte {
+	return fmt.Appendf(nil, `{"dispute_id":"dsp_%d","question":{"customer_id":"customer","from":"2026-01-01T00:00:00Z","to":"2026-02-01T00:00:00Z"},"reason":"too much",`+
+		`"against":{"origin":"o","tree_size":1,"root_hash":""},"result":"inconclusive","failures":[],"open":[{"rule":"unbilled","times":1,"seqs":[0],"text":"t"}],`+
+		`"levels":[{"level":"reports","entries":1,"tokens":"7"}],"differences":[],"entries":{"intents":[],"outcomes":[],"reports":[0],"consents":[],"receipts":[],"trust_policy":null}}`, n)
 }
 
 // verificationSample retains one frame, drops a stale one that has a replacement, and one that can't be asked about.
