@@ -144,7 +144,7 @@ func TestEvidenceSelects(t *testing.T) {
 		}
 	}
 	r := s.verify(t, s.evidence(t, kinds.Billing, ""))
-	if c := r.Check("erasure"); r.Manifest.Matched != 1 || r.Manifest.Entries != 1 || c.Result != audit.NotCheckable {
+	if c := r.Check("erasure"); r.Manifest.Matched != 3 || r.Manifest.Entries != 3 || c.Result != audit.NotCheckable {
 		t.Errorf("billing got %d of %d entries, %+v", r.Manifest.Matched, r.Manifest.Entries, c)
 	}
 }

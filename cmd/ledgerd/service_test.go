@@ -17,8 +17,8 @@ import (
 // realService is `ledgerd serve`, the real binary, on a bootstrapped database of a cluster.
 type realService struct {
 	connectionFile
-	key        string // file of the signing key
-	checkpoint string // file of the newest checkpoint
+	key        string   // file of the signing key
+	checkpoint string   // file of the newest checkpoint
 	more       []string // settings, as environment variables
 	cmd        *exec.Cmd
 }

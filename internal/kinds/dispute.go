@@ -20,6 +20,7 @@ var Dispute = Kind{
 	Tables:        []*Table{&disputeRows},
 	check:         checkDispute,
 	project:       projectDispute,
+	refers:        referencesOfDispute,
 }
 
 var disputeRows = Table{Name: "disputes", Columns: []Column{
@@ -96,14 +97,34 @@ type DisputeEntries struct {
 
 // All lists every entry that is named, in no particular order.
 func (e DisputeEntries) All() []int64 {
-	var seqs []int64
-	for _, list := range [][]int64{e.Intents, e.Outcomes, e.Reports, e.Consents, e.Receipts} {
-		seqs = append(seqs, list...)
-	}
-	if e.TrustPolicy != nil {
-		seqs = append(seqs, *e.TrustPolicy)
+	list := e.references()
+	seqs := make([]int64, len(list))
+	for i, r := range list {
+		seqs[i] = r.Seq
 	}
 	return seqs
+}
+
+// references lists them by what they are to the dispute.
+func (e DisputeEntries) references() []Reference {
+	var list []Reference
+	for _, of := range []struct {
+		relation string
+		seqs     []int64
+	}{{"intent", e.Intents}, {"outcome", e.Outcomes}, {"report", e.Reports}, {"consent", e.Consents}, {"receipt", e.Receipts}} {
+		for _, seq := range of.seqs {
+			list = append(list, Reference{Relation: of.relation, Seq: seq})
+		}
+	}
+	if e.TrustPolicy != nil {
+		list = append(list, Reference{Relation: TrustPolicyKind.Name, Seq: *e.TrustPolicy})
+	}
+	return list
+}
+
+func referencesOfDispute(c ledger.Content) ([]Reference, error) {
+	a, err := readDispute(recorded(c))
+	return a.Entries.references(), err
 }
 
 // NewDispute makes an entry of a dispute.

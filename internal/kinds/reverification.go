@@ -17,6 +17,7 @@ var Reverification = Kind{
 	Tables:   []*Table{&reverificationRows},
 	check:    checkReverification,
 	project:  projectReverification,
+	refers:   referencesOfReverification,
 }
 
 var reverificationRows = Table{Name: "reverifications", Columns: []Column{{Name: "of_seq"}, {Name: "cause"}, {Name: "result"}, {Name: "digest"}}}
@@ -110,6 +111,16 @@ func readReverification(s Submission) (ReverificationArtifact, error) {
 	b.name(s.ArtifactAt+"/result", a.Result)
 	b.name(s.ArtifactAt+"/digest", a.Digest)
 	return a, b.err
+}
+
+// referencesOfReverification is what was verified again, and what was found of it before.
+func referencesOfReverification(c ledger.Content) ([]Reference, error) {
+	a, err := readReverification(recorded(c))
+	list := []Reference{{Relation: "of", Seq: a.OfSeq}}
+	if a.After != nil {
+		list = append(list, Reference{Relation: "after", Seq: *a.After})
+	}
+	return list, err
 }
 
 // ReadReverification reads a recorded reverification from its entry.

@@ -283,7 +283,7 @@ func copyRow(t *testing.T, conn *pgx.Conn, table string, seq int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(context.WithoutCancel(t.Context()), "INSERT INTO ledger."+table+" SELECT "+list+" FROM ledger."+table+" WHERE seq BETWEEN 0 AND 19 LIMIT 1", seq); err != nil {
+	if _, err := conn.Exec(context.WithoutCancel(t.Context()), "INSERT INTO ledger."+table+" SELECT "+list+" FROM ledger."+table+" WHERE seq >= 0 AND seq < (SELECT size FROM ledger.head) LIMIT 1", seq); err != nil {
 		t.Fatalf("%s: %v", table, err)
 	}
 }
