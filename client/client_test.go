@@ -54,6 +54,31 @@ func TestRequests(t *testing.T) {
 			_, err := ledger.Egress(ctx, client.EgressQuery{From: from, To: from.Add(time.Hour), ProviderID: "a b", CustomerID: "c&d"})
 			return err
 		}, attempt{"GET", "/v1/audit/egress?customer_id=c%26d&from=2026-11-30T12%3A00%3A00.000001Z&provider_id=a+b&to=2026-11-30T13%3A00%3A00.000001Z", "", "", ""}},
+		{func() error {
+			_, err := ledger.Usage(ctx, "day", client.UsageQuery{From: from, To: from.Add(time.Hour)})
+			return err
+		},
+			attempt{"GET", "/v1/usage?from=2026-11-30T12%3A00%3A00.000001Z&group_by=day&to=2026-11-30T13%3A00%3A00.000001Z", "", "", ""}},
+		{func() error {
+			_, err := ledger.Usage(ctx, "customer", client.UsageQuery{From: from, To: from, CustomerID: "c&d", ProviderID: "p", RequestID: "r", TurnID: "t", FrameID: "f/1",
+				TimeZone: "Europe/Berlin", Source: "clickhouse", Verify: true})
+			return err
+		}, attempt{"GET", "/v1/usage?customer_id=c%26d&frame_id=f%2F1&from=2026-11-30T12%3A00%3A00.000001Z&group_by=customer&provider_id=p&request_id=r&source=clickhouse" +
+			"&to=2026-11-30T12%3A00%3A00.000001Z&turn_id=t&tz=Europe%2FBerlin&verify=true", "", "", ""}},
+		{func() error {
+			_, err := ledger.UsageTop(ctx, "frame", 5, client.UsageQuery{From: from, To: from})
+			return err
+		},
+			attempt{"GET", "/v1/usage/top?by=frame&from=2026-11-30T12%3A00%3A00.000001Z&limit=5&to=2026-11-30T12%3A00%3A00.000001Z", "", "", ""}},
+		{func() error {
+			_, err := ledger.UsageLines(ctx, client.UsageQuery{From: from, To: from, TurnID: "t", TimeZone: "UTC", Source: "postgres", Verify: true}, -1, 100)
+			return err
+		}, attempt{"GET", "/v1/usage/lines?from=2026-11-30T12%3A00%3A00.000001Z&limit=100&to=2026-11-30T12%3A00%3A00.000001Z&turn_id=t", "", "", ""}},
+		{func() error {
+			_, err := ledger.UsageLines(ctx, client.UsageQuery{From: from, To: from}, 0, 1)
+			return err
+		},
+			attempt{"GET", "/v1/usage/lines?after=0&from=2026-11-30T12%3A00%3A00.000001Z&limit=1&to=2026-11-30T12%3A00%3A00.000001Z", "", "", ""}},
 		{func() error { _, err := ledger.CreateToken(ctx, client.NewToken{Role: "host", Name: "n"}); return err }, attempt{"POST", "/v1/tokens", "", `{"role":"host","name":"n"}`, ""}},
 		{func() error {
 			_, err := ledger.CreateToken(ctx, client.NewToken{Role: "host", Name: "n", ExpiresAt: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)})

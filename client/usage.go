@@ -40,20 +40,22 @@ func (q UsageQuery) Values() url.Values {
 
 // UsageAnswer is a sum per group, with where it comes from and what it covers.
 type UsageAnswer struct {
+	Period    Period         `json:"period"`
 	GroupBy   string         `json:"group_by"`
+	TimeZone  string         `json:"tz"`
 	Source    string         `json:"source"` // postgres or clickhouse
 	Freshness UsageFreshness `json:"freshness"`
 	Groups    []UsageGroup   `json:"groups"`
-	Totals    struct {
-		Reports int64  `json:"reports"`
-		Tokens  string `json:"tokens"`
-		Source  string `json:"source"` // postgres, but for a wide question
-	} `json:"totals"`
-	Verification *struct {
-		Verified bool `json:"verified"`
-		Entries  int  `json:"entries"`
-		Failed   int  `json:"failed"`
-	} `json:"verification"` // nil when it was not asked for
+	Totals    UsageTotals    `json:"totals"`
+	// Verification is nil unless it was asked for.
+	Verification *EgressVerification `json:"verification,omitzero"`
+}
+
+// UsageTotals are the sums over all lines that a question selects.
+type UsageTotals struct {
+	Reports int64  `json:"reports"`
+	Tokens  string `json:"tokens"`
+	Source  string `json:"source"` // postgres, but for a question that is too wide for it
 }
 
 // UsageFreshness says what an answer covers: entries below Covers, of TreeSize.
@@ -65,17 +67,47 @@ type UsageFreshness struct {
 
 // UsageGroup is one sum. Its numbers are decimal strings, exact.
 type UsageGroup struct {
-	Key            string     `json:"key"`         // customer, provider, turn or request
-	Start          *time.Time `json:"start"`       // of an hour, day or month
-	ProviderID     string     `json:"provider_id"` // of a frame, like the next two
-	FrameID        string     `json:"frame_id"`
-	ContentDigest  string     `json:"content_digest"`
+	Key            string     `json:"key,omitzero"`         // customer, provider, turn or request
+	Start          *time.Time `json:"start,omitzero"`       // of an hour, day or month
+	ProviderID     string     `json:"provider_id,omitzero"` // of a frame, like the next two
+	FrameID        string     `json:"frame_id,omitzero"`
+	ContentDigest  string     `json:"content_digest,omitzero"`
 	Reports        int64      `json:"reports"`
 	FramesServed   string     `json:"frames_served"`
-	FramesRejected string     `json:"frames_rejected"`
+	FramesRejected string     `json:"frames_rejected,omitzero"` // "" for frames
 	Tokens         string     `json:"tokens"`
 	FirstSeq       int64      `json:"first_seq"`
 	LastSeq        int64      `json:"last_seq"`
+}
+
+// UsageLines is a page of the lines behind a sum, by whole entries in the order of the log.
+type UsageLines struct {
+	TreeSize int64       `json:"tree_size"` // it covers entries below
+	Lines    []UsageLine `json:"lines"`
+	Next     *int64      `json:"next"` // where the next page goes on; nil on the last one
+}
+
+// UsageLine is what one report used of one provider. A correction's numbers may be negative.
+type UsageLine struct {
+	Seq            int64        `json:"seq"`
+	RequestID      string       `json:"request_id"`
+	TurnID         string       `json:"turn_id,omitzero"` // "" once erased, like CustomerID and Frames
+	CustomerID     string       `json:"customer_id,omitzero"`
+	ProviderID     string       `json:"provider_id"`
+	AsOf           time.Time    `json:"as_of"`
+	FramesServed   string       `json:"frames_served"`
+	FramesRejected string       `json:"frames_rejected"`
+	Tokens         string       `json:"tokens"`
+	Frames         []UsageFrame `json:"frames"`
+	ErasedBy       *int64       `json:"erased_by,omitzero"` // seq of the erasure
+}
+
+// UsageFrame is a served frame of a line.
+type UsageFrame struct {
+	ProviderID    string  `json:"provider_id"`
+	FrameID       string  `json:"frame_id"`
+	ContentDigest *string `json:"content_digest"`
+	Tokens        string  `json:"tokens"`
 }
 
 // Usage sums up by customer, provider, turn, request, frame, hour, day or month.
@@ -94,5 +126,19 @@ func (c *Client) UsageTop(ctx context.Context, by string, limit int, q UsageQuer
 	v.Set("limit", strconv.Itoa(limit))
 	var a UsageAnswer
 	_, err := c.call(ctx, request{doing: "asking for the top usage", method: http.MethodGet, path: "/v1/usage/top", query: v}, &a)
+	return a, err
+}
+
+// UsageLines drills down: the lines that a question selects, of entries after a seq, -1 for all; at most limit of them (1 to
+// 1,000) and the rest of the last entry. The question's zone, source and verification play no part.
+func (c *Client) UsageLines(ctx context.Context, q UsageQuery, after int64, limit int) (UsageLines, error) {
+	q.TimeZone, q.Source, q.Verify = "", "", false
+	v := q.Values()
+	v.Set("limit", strconv.Itoa(limit))
+	if after >= 0 {
+		v.Set("after", strconv.FormatInt(after, 10))
+	}
+	var a UsageLines
+	_, err := c.call(ctx, request{doing: "asking for usage lines", method: http.MethodGet, path: "/v1/usage/lines", query: v}, &a)
 	return a, err
 }

@@ -27,6 +27,8 @@ func TestTypesAgreeWithTheAPI(t *testing.T) {
 		{api.EntryBody{}, client.Entry{}},
 		{api.BundleBody{}, client.ReceiptBundle{}},
 		{api.EgressBody{}, client.EgressAnswer{}},
+		{api.UsageBody{}, client.UsageAnswer{}},
+		{api.UsageLinesBody{}, client.UsageLines{}},
 		{kinds.TrustPolicyArtifact{}, client.TrustPolicy{}},
 		{api.NewTokenBody{}, client.NewToken{}},
 		{api.TokenBody{}, client.Token{}},
