@@ -235,6 +235,30 @@ func TestAPeriodOfUsageIsHalfOpen(t *testing.T) {
 	}
 }
 
+// A month in which the clocks change begins and ends by its own zone, from both sources.
+func TestAMonthOfAZone(t *testing.T) {
+	t.Parallel()
+	s, shipper := usageService(t)
+	from, to := time.Date(2026, 2, 28, 23, 0, 0, 0, time.UTC), time.Date(2026, 3, 31, 22, 0, 0, 0, time.UTC) // Berlin's March, of 743 hours
+	for i, at := range []time.Time{from.Add(-time.Millisecond), from, to.Add(-time.Millisecond), to} {
+		s.use(t, fmt.Sprint("r", i), "c", at, map[string]int{"north": 1 << i})
+	}
+	ship(t, shipper)
+	for _, source := range []string{"postgres", "clickhouse"} {
+		var months []string
+		for _, g := range s.ask(t, "/v1/usage", "group_by", "month", "tz", "Europe/Berlin", "source", source).Groups {
+			months = append(months, g.Start.Format(time.RFC3339)+" "+g.Tokens)
+		}
+		if want := []string{"2026-02-01T00:00:00+01:00 1", "2026-03-01T00:00:00+01:00 6", "2026-04-01T00:00:00+02:00 8"}; !slices.Equal(months, want) {
+			t.Errorf("%s: %q, want %q", source, months, want)
+		}
+		march := s.ask(t, "/v1/usage", "group_by", "day", "tz", "Europe/Berlin", "from", "2026-03-01T00:00:00+01:00", "to", "2026-04-01T00:00:00+02:00", "source", source)
+		if len(march.Groups) != 2 || march.Groups[1].Start.Format(time.DateOnly) != "2026-03-31" || march.Totals.Tokens != "6" {
+			t.Errorf("%s: %+v", source, march)
+		}
+	}
+}
+
 // From a sum by way of the top frames down to entries, which verify.
 func TestDrillDownOfUsage(t *testing.T) {
 	t.Parallel()

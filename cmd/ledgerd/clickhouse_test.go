@@ -10,18 +10,19 @@ import (
 	"testing"
 	"time"
 
+	"ledgerd/internal/devstack/chtest"
 	"ledgerd/internal/kinds"
 )
 
-// postUsage records one report of a provider.
-func (i *instance) postUsage(t *testing.T, n int) {
+// postUsage sends one report of a provider, and wants an answer: 201 for the first time, 200 for the same again.
+func (i *instance) postUsage(t *testing.T, n int, asOf time.Time, want int) {
 	t.Helper()
 	body := fmt.Sprintf(`{"request_id":"req-%d","turn_id":"t","customer_id":"c-%d","report":{"budget_requested":100,"budget_consumed":%d,"as_of":%q,`+
 		`"providers":[{"provider_id":"north","frames_served":1,"frames_rejected":0,"token_cost":%d,"served_frames":[`+
 		`{"frame":{"provider_id":"north","frame_id":"page/%d","content_digest":"sha256:%064x"},"token_cost":%d}]}]}}`,
-		n, n%2, n, time.Now().UTC().Format(time.RFC3339), n, n%3, n%3, n)
+		n, n%2, n, asOf.UTC().Format(time.RFC3339), n, n%3, n%3, n)
 	status, raw, err := i.do(t.Context(), http.MethodPost, "/v1/usage-reports", kinds.Host, body)
-	if err != nil || status != http.StatusCreated {
+	if err != nil || status != want {
 		t.Fatalf("%d %s %v", status, raw, err)
 	}
 }
@@ -83,17 +84,22 @@ func TestDevShipsToItsEngine(t *testing.T) {
 	if dev.ClickHouseURL == "" {
 		t.Fatalf("no ClickHouse: %s", dev.output)
 	}
+	asOf := time.Now()
 	for n := range 20 {
-		dev.postUsage(t, n)
+		dev.postUsage(t, n, asOf, http.StatusCreated)
+		dev.postUsage(t, n, asOf, http.StatusOK)
 	}
 	dev.end(t, syscall.SIGKILL)
 	dev = startDev(t, dir)
 	for n := range 40 {
-		if n >= 20 {
-			dev.postUsage(t, n)
+		want := http.StatusCreated
+		if n < 20 {
+			want = http.StatusOK
 		}
+		dev.postUsage(t, n, asOf, want)
 	}
 	dev.shipped(t)
+	chtest.Exec(t, dev.ClickHouseURL, "SELECT throwIf(count() != 40 OR sum(tokens) != 780) FROM usage")
 	for _, command := range [][]string{{"clickhouse", "rebuild"}, {"clickhouse", "reconcile"}, {"clickhouse", "quarantine", "list"}, {"clickhouse", "quarantine", "replay"}} {
 		var out bytes.Buffer
 		if code := run(t.Context(), append(command, dev.databases()...), nil, &out, &out); code != 0 {

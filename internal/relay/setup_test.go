@@ -18,6 +18,7 @@ import (
 	"ledgerd/internal/devstack/chtest"
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
 	"ledgerd/internal/postgres/ledgertest"
 	"ledgerd/internal/relay"
 	"ledgerd/metering"
@@ -43,6 +44,7 @@ type rig struct {
 	client *clickhouse.Client
 	net    *faulty
 	posted int
+	sent   []*kinds.Accepted // what was posted, in order
 }
 
 func newRig(tb testing.TB) *rig {
@@ -98,10 +100,20 @@ func (r *rig) post(tb testing.TB, count int) {
 		list[i] = report(tb, r.posted, time.Now().Add(-time.Duration(r.posted%100)*time.Hour))
 		r.posted++
 	}
+	r.sent = append(r.sent, list...)
 	for _, o := range r.Appender.AppendAll(tb.Context(), ledgertest.Host, list) {
 		if o.Err != nil {
 			tb.Fatal(o.Err)
 		}
+	}
+}
+
+// postAgain sends the n-th report once more, by way of an appender. Nothing is recorded, unless it is erased meanwhile.
+func (r *rig) postAgain(tb testing.TB, by *postgres.Appender, n int) {
+	tb.Helper()
+	o, err := by.Append(tb.Context(), ledgertest.Host, r.sent[n])
+	if err != nil && !errors.As(err, new(*kinds.ErasedError)) || err == nil && !o.Replayed {
+		tb.Fatalf("%+v, %v", o, err)
 	}
 }
 

@@ -87,14 +87,14 @@ func TestKilledBetweenInsertAndCursor(t *testing.T) {
 func TestOneBadRowIsQuarantinedAndReplayed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.post(t, 2000)
+	r.post(t, 5000)
 	chtest.Exec(t, r.dsn, "ALTER TABLE usage_events ADD CONSTRAINT bad CHECK NOT (request_id = 'req-1234' AND provider_id = 'north')")
 	r.drain(t, r.shipper("a", 10_000))
 	list, err := r.Store.Quarantined(t.Context())
 	if err != nil || len(list) != 1 || list[0].Seq != 1234 || list[0].ProviderID != "north" || list[0].Reason == "" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if n := r.equal(t); n != 3999 || r.net.inserts > 30 {
+	if n := r.equal(t); n != 9999 || r.net.inserts > 30 {
 		t.Fatalf("%d lines by %d inserts", n, r.net.inserts)
 	}
 	if n, err := relay.Replay(t.Context(), r.Store, r.client, rejects); err != nil || n != 0 {
@@ -104,7 +104,7 @@ func TestOneBadRowIsQuarantinedAndReplayed(t *testing.T) {
 	if n, err := relay.Replay(t.Context(), r.Store, r.client, rejects); err != nil || n != 1 {
 		t.Fatalf("%d, %v", n, err)
 	}
-	if n := r.equal(t); n != 4000 {
+	if n := r.equal(t); n != 10_000 {
 		t.Fatalf("%d lines", n)
 	}
 }
@@ -209,7 +209,7 @@ func TestWhateverHappensTheSumsAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		shippers := []*relay.Shipper{r.shipper("a", 7), r.shipper("b", 50)}
 		for range rapid.IntRange(1, 8).Draw(rt, "events") {
-			switch rapid.IntRange(0, 9).Draw(rt, "event") {
+			switch rapid.IntRange(0, 10).Draw(rt, "event") {
 			case 0, 1, 2:
 				r.post(t, rapid.IntRange(1, 12).Draw(rt, "reports"))
 			case 3:
@@ -224,6 +224,10 @@ func TestWhateverHappensTheSumsAgree(t *testing.T) {
 					r.release(t)
 				}
 			case 9:
+				if r.posted > 0 {
+					r.postAgain(t, r.Appender, rapid.IntRange(0, r.posted-1).Draw(rt, "again"))
+				}
+			case 10:
 				if err := r.client.Empty(t.Context()); err != nil {
 					t.Fatal(err)
 				}
