@@ -30,7 +30,7 @@ func (a *API) bulkRoutes() []*Route {
 		Doc: "The body is NDJSON, one entry a line, and the answer is NDJSON with one result a line in the same order, sent while the body still comes; " +
 			"its status is 200 and each line has its own, the one of a single post. Lines are numbered from 1; blank ones are counted, and have no result. " +
 			"Pointers begin with /kind, /artifact, /context or /idempotency_key. " +
-			"A line longer than any kind allows is refused alone. Lines are checked while earlier ones are being recorded, under the trust policy of that moment. " +
+			"A line of more than " + strconv.Itoa(maxLine) + " bytes is refused alone; a context assembly that is larger is posted to its own route. Lines are checked while earlier ones are being recorded, under the trust policy of that moment. " +
 			"mode=continue: each line is a post of its own. " +
 			"mode=atomic: all lines are recorded in one transaction or none; at most " + strconv.Itoa(atomicLines) + " lines and 64 MiB; " +
 			"when a line is refused the others are not-recorded, and lines recorded before are no hindrance. " +

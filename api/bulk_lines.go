@@ -8,16 +8,12 @@ import (
 	"io"
 
 	"ledgerd/internal/kinds"
+	"ledgerd/ledger"
 )
 
-// maxLine is the longest line in bytes that is looked at: the largest artifact of any kind, and its wrapper.
-var maxLine = func() int {
-	limit := 0
-	for _, k := range kinds.All() {
-		limit = max(limit, k.MaxBytes)
-	}
-	return limit + wrapperBytes
-}()
+// maxLine is the longest line in bytes that is looked at: the largest artifact of most kinds, and its wrapper. Every stream has room
+// for a window of such lines, so what is larger, as only a context assembly may be, is posted alone.
+const maxLine = ledger.MaxContent + wrapperBytes
 
 // lineReader cuts a body into lines and gathers these in chunks. While checkers are idle a chunk goes to one of them before
 // the body is asked for more, so that no line waits for the next; while all are busy the newest chunk goes on filling.

@@ -64,7 +64,7 @@ func (a *API) contextRoutes() []*Route {
 		post("/v1/context-assemblies", "postContextAssembly", "Record the outcome of a context assembly",
 			"C0 section 3.1 without profile and anchors, and with {snapshot_id, snapshot_digest} and {plan_id, plan_digest} for snapshot and plan, both null where no profile resolved. "+
 				"The server joins the recorded parts, verifies the outcome and records its verdict; a mismatch is recorded too, and the findings name the broken rules. "+
-				"Parts are acknowledged before what names them, on the bulk route too."+second,
+				"A record has at most 3.9 MiB, any other 928 KiB. Parts are acknowledged before what names them, on the bulk route too."+second,
 			&kinds.ContextAssembly, jsontext.Value{}, withoutKey, "context-part-missing", "context-part-mismatch"),
 		post("/v1/context-compactions", "postContextCompaction", "Record a compaction operation",
 			"C0 section 3.9, verified with the turn's recorded snapshot and profile. The key is compaction_operation_id."+second,

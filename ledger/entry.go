@@ -15,7 +15,7 @@ import (
 	"ledgerd/internal/strictjson"
 )
 
-// MaxContent is the largest content in bytes (spec "Bounds").
+// MaxContent is the largest content in bytes (spec "Bounds"), of every kind that does not say otherwise.
 const MaxContent = 1 << 20
 
 // TimeLayout is the only spelling of recorded_at: UTC, microseconds.

@@ -16,7 +16,8 @@ import (
 var Conflict = Kind{
 	Name:          "conflict",
 	Core:          "it names the refused submission and what stood in its way",
-	MaxBytes:      ledger.MaxContent,
+	MaxBytes:      maxAssemblyContent,
+	MaxContent:    maxAssemblyContent,
 	KeepsPersonal: true,
 	Tables:        []*Table{&conflictRows},
 	check:         checkConflict,

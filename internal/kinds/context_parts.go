@@ -12,8 +12,13 @@ import (
 )
 
 // maxContext bounds a context record in bytes: an entry's content less room for the verdict, or for the wrapper of a conflict.
-// A contribution with its row in the report takes about 1.5 KB.
-const maxContext = ledger.MaxContent - 96<<10
+const maxContext = ledger.MaxContent - verdictBytes
+
+const verdictBytes = 96 << 10
+
+// maxAssemblyContent is the larger content of an assembly. A contribution with its row in the report takes 1.3 KB with short
+// names and 3.3 KB with the longest, so this is room for 16 positions of 64 contributions whatever they are called.
+const maxAssemblyContent = 4 << 20
 
 // ContextNeeds names what of the ledger's the check of a context record takes. An empty id asks for nothing.
 type ContextNeeds struct {

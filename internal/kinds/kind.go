@@ -37,7 +37,8 @@ type Kind struct {
 	Gated         bool   // its entries report egress, which consent must have covered at its instant
 	PostedBy      []Role // whose tokens may post it; empty: only the server itself appends it
 	ReadBy        []Role // who may read it beside the auditor and the token that posted it
-	MaxBytes      int    // of the submitted artifact, in bytes, at most ledger.MaxContent
+	MaxBytes      int    // of the submitted artifact, in bytes, at most ContentLimit
+	MaxContent    int    // of the whole content, in bytes, where it is more than ledger.MaxContent; 0 for most kinds
 	UsesPolicy    bool   // Accept needs Env.Policy
 	OfLog         bool   // its entries belong to the log and to no tenant: every tenant's auditor may read them
 	KeepsPersonal bool   // though the server appends it: it keeps what a host posted, or names whom it is about, so an erasure may name it
@@ -77,6 +78,9 @@ func (k *Kind) Accept(s Submission, env Env) (*Accepted, error) {
 	a.Kind = k
 	return a, nil
 }
+
+// ContentLimit bounds an entry's canonical content in bytes.
+func (k *Kind) ContentLimit() int { return max(k.MaxContent, ledger.MaxContent) }
 
 // MayPost says whether a token of the role may post the kind.
 func (k *Kind) MayPost(r Role) bool { return contains(k.PostedBy, r) }

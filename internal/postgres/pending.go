@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 
 	"ledgerd/frames"
 	"ledgerd/internal/kinds"
@@ -33,8 +34,8 @@ type pending struct {
 // newPending commits to a content with fresh salts. keySecret is the tenant's, for kinds without a key of their own.
 func newPending(who kinds.Poster, acc *kinds.Accepted, keySecret []byte) (pending, error) {
 	content := acc.Content.Encode()
-	if len(content) > ledger.MaxContent {
-		return pending{}, &kinds.Rejection{Code: "content-too-large", Detail: "an entry's canonical content has at most 1 MiB"}
+	if limit := acc.Kind.ContentLimit(); len(content) > limit {
+		return pending{}, &kinds.Rejection{Code: "content-too-large", Detail: fmt.Sprintf("the canonical content of such an entry has at most %d MiB", limit>>20)}
 	}
 	submitted := content[:len(content)-len(acc.Content.Receiver)-len("}")] // what Content.Submitted returns, without its copy
 	key := acc.Key

@@ -26,7 +26,7 @@ const (
 	MaxContent = 2 << 30 // bytes of all contents together
 	MaxMember  = 8 << 20 // bytes of one member
 
-	memberGoal = 4 << 20   // bytes after which a member of entries is closed
+	memberGoal = 3 << 20   // bytes after which a member of entries is closed: less than MaxMember by more than any entry takes
 	maxText    = 256 << 10 // bytes of all names and values of a question, or of statements
 	maxLogs    = 1_000
 )
