@@ -38,7 +38,7 @@ func edgeSamples() []sample {
 			`{"action":"commit_proposal","state_advanced":true,"compacted_through_message_id":"m0","recent_message_ids":["m3"]}`),
 		out(R842, "compaction", "at-the-deadline", "A proposal at the deadline itself is in time.", put("/proposal/received_at", clock(8)), `{"proposal_status":"accepted","action":"commit_proposal"}`),
 		out(R842, "compaction", "late-and-wrong", "A late proposal that is wrong in something else is invalid.",
-			all(put("/proposal/received_at", clock(9)), put("/proposal/redaction_ok", false)), `{"reasons":["C0-R841","C0-R842"],"proposal_code":"context_compaction_proposal_invalid"}`),
+			all(put("/proposal/received_at", clock(9)), put("/proposal/redaction_ok", false)), `{"reasons":["C0-R841","C0-R842"],"proposal_code":"context_compaction_proposal_invalid","action":"no_commit","code":"context_compaction_proposal_invalid"}`),
 		out(R725, "failure", "at-the-parents-deadline", "A settlement at the parent's deadline itself is in time.", put("/parent/settled_at", clock(30)), `{"outcome":"success","code":null}`),
 		out(R465, "failure", "cancelled-and-late", "A cancellation decides before the deadline.", all(put("/parent/settled_at", clock(31)), put("/parent/cancelled_at", clock(30.5))),
 			`{"outcome":"cancelled","code":"context_strategy_cancelled","failure_codes":[]}`),
