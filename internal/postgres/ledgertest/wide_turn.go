@@ -149,4 +149,3 @@ func (t *Turn) Whole(i int) Tree {
 	whole["profile"], whole["snapshot"], whole["plan"], whole["anchors"] = t.Profile, t.Snapshot, t.Plans[i], []any{}
 	return whole
 }
-
