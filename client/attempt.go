@@ -22,6 +22,7 @@ type request struct {
 	body   []byte // JSON, nil for none
 	key    string // Idempotency-Key, "" for none
 	effect effect
+	file   *download // where a successful answer goes that is a file, nil for JSON
 }
 
 // lostError is a request whose answer did not arrive, or not whole.
@@ -55,6 +56,9 @@ func (c *Client) attempt(ctx context.Context, r request, out any) (http.Header, 
 		return nil, &lostError{err}
 	}
 	defer res.Body.Close()
+	if r.file != nil && res.StatusCode/100 == 2 {
+		return res.Header, r.file.receive(res)
+	}
 	limit := c.limit
 	if res.StatusCode/100 != 2 {
 		limit = min(limit, maxProblem)
@@ -86,6 +90,9 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	}
 	req.Header.Set("User-Agent", "ledgerd-client")
 	req.Header.Set("Accept", "application/json, application/problem+json")
+	if r.file != nil {
+		req.Header.Set("Accept", "application/zip, application/problem+json")
+	}
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -27,7 +27,7 @@ type cli struct {
 	Fsck        fsckCmd        `cmd:"" help:"Derive the whole log again from what is stored, and report every fault."`
 	Clickhouse  clickhouseCmd  `cmd:"" help:"Rebuild and check the projection of usage in ClickHouse."`
 	Engine      engineCmd      `cmd:"" hidden:""`
-	Verify      verifyCmd      `cmd:"" help:"Judge files offline: receipt bundles, conformance corpora."`
+	Verify      verifyCmd      `cmd:"" help:"Judge files offline: evidence, receipt bundles, conformance corpora. Watch a log."`
 	Demo        demoCmd        `cmd:"" help:"Post a session to a running 'ledgerd dev' and ask the auditor's question."`
 	Healthcheck healthcheckCmd `cmd:"" help:"Exit 0 if the service at --url is ready, 1 if not."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`

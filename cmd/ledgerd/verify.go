@@ -12,7 +12,7 @@ import (
 	"ledgerd/receipts/air"
 )
 
-// verifyCmd judges files, offline: no database, no network.
+// verifyCmd judges files, offline: no database, no network but for Log, which reads what a log publishes.
 type verifyCmd struct {
 	ReceiptBundle verifyBundleCmd `cmd:"" name:"receipt-bundle" help:"Verify AI Interaction Receipt bundles; one JSON object per file."`
 
@@ -26,6 +26,9 @@ type verifyCmd struct {
 	FrameVerification   verifyArtifactCmd `cmd:"" name:"frame-verification" help:"Verify recorded verifications of held frames, their outcome included."`
 
 	ContextAssembly verifyAssemblyCmd `cmd:"" name:"context-assembly" help:"Re-verify recorded context assemblies; one JSON object per file."`
+
+	Evidence verifyEvidenceCmd `cmd:"" help:"Verify an evidence file with the log's key alone; a table for people, or --json."`
+	Log      verifyLogCmd      `cmd:"" help:"Watch a log: show that it only grew since a checkpoint that you kept, and keep the new one."`
 
 	Cases verifyCasesCmd `cmd:"" help:"Run a conformance corpus; a line per case and a closing count."`
 }

@@ -92,7 +92,9 @@ func (v *verifier) compareOwn(n int, own ledger.SignedCheckpoint) {
 		v.pass(CheckConsistency)
 	case mine.Size > theirs.Size:
 		v.skip(CheckConsistency, place, noSeq, "your checkpoint is of %d entries and newer than the file, which is of %d: ask for the evidence again, or run ledgerd verify log", mine.Size, theirs.Size)
-	case !newest || since == nil || since.From != mine.Size:
+	case !newest:
+		v.skip(CheckConsistency, place, noSeq, "your checkpoint is of %d entries of an earlier log, which ended with %d, and the file has no proof between them: run ledgerd verify log", mine.Size, theirs.Size)
+	case since == nil || since.From != mine.Size:
 		v.skip(CheckConsistency, place, noSeq, "the file has no proof from your checkpoint of %d entries to its own of %d: ask for the evidence with since=%d", mine.Size, theirs.Size, mine.Size)
 	default:
 		hashes, ok := split(since.Hashes)
