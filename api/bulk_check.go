@@ -47,6 +47,8 @@ func (k *lineChecker) line(ctx context.Context, text []byte, env *chunkEnv) (acc
 	switch {
 	case kind != nil && !kind.MayPost(k.who.Role):
 		return nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "a token of another role is needed, see the API description"}
+	case kind != nil && kind.Alone:
+		return nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "an entry of this kind is posted alone, by its own route"}
 	case kind != nil && kind.Erases: // what it names is looked at first, and it can't be taken back
 		return nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "an erasure is posted alone, to /v1/erasures"}
 	}

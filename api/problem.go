@@ -90,6 +90,7 @@ var statuses = map[string]struct {
 	"digest-mismatch":          {422, "A record is wrong about its own digest"},
 	"context-part-missing":     {422, "A part that the record names is not recorded"},
 	"context-part-mismatch":    {422, "A part that the record names is another one"},
+	"nothing-to-correct":       {422, "There is nothing to correct"},
 	"nothing-to-erase":         {422, "There is nothing to erase"},
 	"not-erasable":             {422, "An entry can't be erased"},
 	"question-too-wide":        {422, "The question covers too much for one answer"},

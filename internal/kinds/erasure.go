@@ -114,7 +114,7 @@ func CheckErasure(a ErasureArtifact, targets []ErasureTarget) error {
 }
 
 // Erasable says whether an erasure may name entries of the kind: those that hosts post, and those that keep something personal.
-// What the tenant's administration recorded is not personal, and the log depends on it.
+// What the tenant's administration recorded is not personal, and the log depends on it; what was billed are the tenant's books.
 func (k *Kind) Erasable() bool { return contains(k.PostedBy, Host) || k.KeepsPersonal }
 
 // ErasureFilter selects entries to erase by what their artifacts say; every condition that is given must hold, so that only

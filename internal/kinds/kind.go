@@ -41,8 +41,9 @@ type Kind struct {
 	MaxContent    int    // of the whole content, in bytes, where it is more than ledger.MaxContent; 0 for most kinds
 	UsesPolicy    bool   // Accept needs Env.Policy
 	OfLog         bool   // its entries belong to the log and to no tenant: every tenant's auditor may read them
-	KeepsPersonal bool   // though the server appends it: it keeps what a host posted, or names whom it is about, so an erasure may name it
+	KeepsPersonal bool   // though no host posts it: it keeps what a host posted, or names whom it is about, so an erasure may name it
 	Erases        bool   // appending it destroys the contents that it names: see Accepted.Erases
+	Alone         bool   // never a line of bulk: its check needs what only its own route reads
 	// KeepsConflicts: a second content under a known id is kept as an entry of kind conflict.
 	KeepsConflicts bool
 	Tables         []*Table
@@ -110,6 +111,9 @@ type Submission struct {
 type Env struct {
 	Now    time.Time    // the receiver's clock, UTC
 	Policy *TrustPolicy // the tenant's trust policy in force, nil when it never set one
+
+	Billing   *BillingConfig // the tenant's billing configuration in force, nil when it never set one
+	Corrected *Corrected     // what a correction corrects
 
 	Context *ContextParts // what Needs names, nil where it names nothing
 }

@@ -12,6 +12,7 @@ import (
 var registry = [...]*Kind{
 	&UsageReport, &ConsentReceipt, &ConsentRevocation, &ConsentRecord, &ProviderDeclaration, &FrameVerification, &ReceiptBundle,
 	&TrustPolicyKind, &Erasure, &Incarnation,
+	&Correction, &BillingConfigKind, &BillingIntent, &BillingOutcome,
 	&ContextProfile, &ContextSnapshot, &ContextPlan, &ContextAssembly, &ContextCompaction, &ContextRecovery, &Conflict,
 	&Dispute, &Reverification,
 }

@@ -55,7 +55,7 @@ func checkTrustPolicy(s Submission, env Env) (*Accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Accepted{Key: strconv.FormatInt(env.nextRevision(content.Artifact), 10), Content: content}, nil
+	return &Accepted{Key: env.nextPolicy(content.Artifact), Content: content}, nil
 }
 
 // projectTrustPolicy derives no key: a revision counts the entries before it.
@@ -75,16 +75,22 @@ func readTrustPolicy(s Submission) (TrustPolicyArtifact, error) {
 	return a, boundPolicy(a, s.ArtifactAt)
 }
 
-// nextRevision is the number of this artifact as a revision: the current one when nothing changes, so that a repeated PUT
-// is a replay, else the next. Two different policies set at once claim one number, and the second is refused.
-func (e Env) nextRevision(artifact []byte) int64 {
+// nextPolicy is the key of this artifact as a revision of the policy.
+func (e Env) nextPolicy(artifact []byte) string {
 	if e.Policy == nil {
-		return 1
+		return nextRevision(0, nil, artifact)
 	}
-	if bytes.Equal(e.Policy.Artifact, artifact) {
-		return e.Policy.Revision
+	return nextRevision(e.Policy.Revision, e.Policy.Artifact, artifact)
+}
+
+// nextRevision is the number of an artifact as a revision, after one that is in force (0 and nil for none): the current
+// one when nothing changes, so that a repeated PUT is a replay, else the next. Two different artifacts set at once claim one
+// number, and the second is refused.
+func nextRevision(current int64, inForce, artifact []byte) string {
+	if current == 0 || !bytes.Equal(inForce, artifact) {
+		current++
 	}
-	return e.Policy.Revision + 1
+	return strconv.FormatInt(current, 10)
 }
 
 func parseTrustPolicy(s Submission) (TrustPolicyArtifact, error) {

@@ -38,7 +38,7 @@ var usageLines = Table{Name: "usage_lines", Columns: []Column{
 	{Name: "line"}, {Name: "request_id"}, {Name: "turn_id", Personal: true}, {Name: "customer_id", Personal: true},
 	{Name: "provider_id"}, {Name: "as_of"}, {Name: "frames_served"}, {Name: "frames_rejected"}, {Name: "tokens"},
 	{Name: "frame_providers", Personal: true}, {Name: "frame_ids", Personal: true}, {Name: "frame_digests", Personal: true},
-	{Name: "frame_tokens"},
+	{Name: "frame_tokens"}, {Name: "corrects"},
 }}
 
 type usageContext struct{ requestID, turnID, customerID string }
@@ -172,7 +172,7 @@ func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, err
 		f := splitFrames(e)
 		rows.Values = append(rows.Values, []any{
 			int32(i), c.requestID, c.turnID, c.customerID, e.ProviderID, asOf, e.FramesServed, e.FramesRejected, e.Tokens,
-			f.providers, f.ids, f.digests, f.tokens,
+			f.providers, f.ids, f.digests, f.tokens, nil,
 		})
 	}
 	return []Rows{rows}, nil

@@ -13,6 +13,7 @@ import (
 
 	"ledgerd/internal/kinds"
 	"ledgerd/ledger"
+	"ledgerd/metering/billing"
 )
 
 // Appender is the one way into the log. Concurrent requests share transactions: it takes what is queued, without waiting
@@ -164,7 +165,7 @@ func (a *Appender) record(ctx context.Context, batch []*pending, f *flight) {
 			}
 		}
 	default:
-		a.log.Error("append: failed", "entries", len(batch), "error", err)
+		a.log.Log(ctx, severity(err), "append: failed", "entries", len(batch), "error", err)
 		if errors.Is(err, kinds.ErrReadOnly) {
 			a.refusal.Store(&err) // until an operator has looked and starts the process again
 		}
@@ -172,6 +173,14 @@ func (a *Appender) record(ctx context.Context, batch []*pending, f *flight) {
 			p.fail(err)
 		}
 	}
+}
+
+// severity: that two billers planned the same is nothing to look at.
+func severity(err error) slog.Level {
+	if errors.Is(err, billing.ErrClaimed) {
+		return slog.LevelInfo
+	}
+	return slog.LevelError
 }
 
 // waitedFor is what somebody still waits for of a batch. The rest fails with err, which says no more than its callers know.

@@ -20,11 +20,12 @@ const usageColumns = `
 	       p.frame_providers, p.frame_ids, p.frame_digests, p.frame_tokens
 	FROM ledger.usage_lines p` + recordedOf
 
-// usageSQL reads the usage lines of a question. Each filter is "not asked, or equal": with the values known when the
+// usageSQL reads the usage lines of a question: those of reports. What left the machine is not changed by a correction, which is
+// about what is counted and billed. Each filter is "not asked, or equal": with the values known when the
 // statement is planned, Postgres drops those that are not asked and picks the index of one that is, so it must not be
 // planned once for all (QueryExecModeExec).
 const usageSQL = usageColumns + `
-	WHERE p.tenant = $1 AND p.as_of >= $2 AND p.as_of < $3 AND p.seq < $4
+	WHERE p.tenant = $1 AND p.as_of >= $2 AND p.as_of < $3 AND p.seq < $4 AND p.corrects IS NULL
 	  AND ($5::text = '' OR p.provider_id = $5) AND ($6::text = '' OR p.customer_id = $6)
 	  AND ($7::text = '' OR $7 = ANY(p.frame_ids)) AND ($8::text = '' OR $8 = ANY(p.frame_digests))
 	  AND ($9::text[] IS NULL OR p.provider_id = ANY($9))
@@ -97,7 +98,7 @@ func (s *Store) erasedOf(ctx context.Context, tenant string, q audit.EgressQuery
 
 const erasedSQL = `
 	SELECT (SELECT count(DISTINCT seq) FROM ledger.usage_lines
-	        WHERE tenant = $1 AND as_of >= $2 AND as_of < $3 AND seq < $4 AND frame_ids IS NULL AND frames_served > 0),
+	        WHERE tenant = $1 AND as_of >= $2 AND as_of < $3 AND seq < $4 AND frame_ids IS NULL AND frames_served > 0 AND corrects IS NULL),
 	       (SELECT count(*) FROM ledger.receipts
 	        WHERE tenant = $1 AND exchanged_at >= $2 AND exchanged_at < $3 AND seq < $4 AND receipt_id IS NULL)`
 

@@ -54,6 +54,8 @@ const targetsByFilter = `
 			AND ($5::timestamptz IS NULL OR as_of >= $5) AND ($6::timestamptz IS NULL OR as_of < $6)
 		UNION SELECT seq FROM ledger.reports_without_lines WHERE tenant = $1 AND $2 = '' AND $4 = '' AND ($3 = '' OR customer_id = $3)
 			AND ($5 IS NULL OR as_of >= $5) AND ($6 IS NULL OR as_of < $6)
+		UNION SELECT seq FROM ledger.corrections WHERE tenant = $1 AND $2 = '' AND $4 = '' AND ($3 = '' OR customer_id = $3)
+			AND ($5 IS NULL OR as_of >= $5) AND ($6 IS NULL OR as_of < $6)
 		UNION SELECT seq FROM ledger.consents WHERE tenant = $1 AND $3 = '' AND ($2 = '' OR grantor_id = $2) AND ($4 = '' OR provider_id = $4)
 			AND ($5 IS NULL OR granted_at >= $5) AND ($6 IS NULL OR granted_at < $6)
 		UNION SELECT seq FROM ledger.consent_revocations WHERE tenant = $1 AND $3 = '' AND ($2 = '' OR revoked_by_id = $2) AND ($4 = '' OR provider_id = $4)

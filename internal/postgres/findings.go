@@ -52,7 +52,7 @@ func (s *Store) findingUsage(ctx context.Context, tenant string, q audit.Finding
 
 // usageBeforeSQL reads the newest lines before a period that served something.
 const usageBeforeSQL = usageColumns + `
-	WHERE p.tenant = $1 AND p.as_of < $2 AND p.seq < $3 AND ($4::text = '' OR p.provider_id = $4) AND p.frames_served > 0
+	WHERE p.tenant = $1 AND p.as_of < $2 AND p.seq < $3 AND p.corrects IS NULL AND ($4::text = '' OR p.provider_id = $4) AND p.frames_served > 0
 	ORDER BY p.as_of DESC, p.provider_id DESC LIMIT $5`
 
 func (s *Store) usageBefore(ctx context.Context, tenant string, q audit.FindingQuery) ([]audit.UsageLine, error) {

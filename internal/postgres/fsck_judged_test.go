@@ -109,7 +109,7 @@ func checkAnswer(t *testing.T, l *ledgertest.Ledger, want map[int64]string) {
 func TestFsckJudgesWithWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	l := ledgertest.New(t)
-	fillKinds(t, l, 20)
+	fillKinds(t, l, 25)
 	if _, err := l.Appender.Append(t.Context(), admin, erasure(t, 3)); err != nil { // the plan, without which no assembly is judged
 		t.Fatal(err)
 	}

@@ -277,7 +277,7 @@ func copyRow(t *testing.T, conn *pgx.Conn, table string, seq int64) {
 	t.Helper()
 	var list string
 	err := conn.QueryRow(t.Context(), `
-		SELECT string_agg(CASE WHEN a.attname = 'seq' THEN '$1::bigint' WHEN a.attname = 'key_hash' THEN 'gen_random_uuid()'
+		SELECT string_agg(CASE WHEN a.attname IN ('seq', 'usage_seq', 'intent_seq') THEN '$1::bigint' WHEN a.attname = 'key_hash' THEN 'gen_random_uuid()'
 			WHEN a.attname = 'space' THEN 'space || $1::bigint::text' ELSE quote_ident(a.attname) END, ', ' ORDER BY a.attnum)
 		FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped`, "ledger."+table).Scan(&list)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"ledgerd/internal/kinds"
+	"ledgerd/metering/billing"
 )
 
 // Store reads the ledger and keeps the operational tables. It is safe for concurrent use.
@@ -94,6 +95,8 @@ func unavailable(err error) error {
 		return kinds.ErrNotFound
 	case errors.Is(err, kinds.ErrStored): // it was read, by a scan of ours
 		return err
+	case errors.As(err, &pg) && (pg.ConstraintName == "billing_claimed_once" || pg.ConstraintName == "billing_replaced_once"):
+		return billing.ErrClaimed
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case !errors.As(err, &pg), pg.Code[:2] == "08", pg.Code[:2] == "57", pg.Code[:2] == "53", pg.Code == "55P03":

@@ -86,7 +86,7 @@ func (s *Store) turnUsage(ctx context.Context, tenant, turnID string, size int64
 	rows, err := s.pool.Query(ctx, `
 		SELECT p.seq, e.recorded_at, p.request_id, p.provider_id, p.as_of, p.frames_served, p.tokens,
 		       p.frame_providers, p.frame_ids, p.frame_digests, p.frame_tokens
-		FROM ledger.usage_lines p`+recordedOf+`WHERE p.tenant = $1 AND p.turn_id = $2 AND p.seq < $3 ORDER BY p.seq, p.line LIMIT $4`,
+		FROM ledger.usage_lines p`+recordedOf+`WHERE p.tenant = $1 AND p.turn_id = $2 AND p.seq < $3 AND p.corrects IS NULL ORDER BY p.seq, p.line LIMIT $4`,
 		tenant, turnID, size, audit.MaxEgressLines+1)
 	if err != nil {
 		return e, unavailable(err)

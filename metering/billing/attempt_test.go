@@ -195,8 +195,8 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s follows what it can't", s)
 		}
 	}
-	if !billing.CanFollow(billing.Confirmed, billing.Parked) || billing.CanFollow(billing.Confirmed, billing.Replaced) {
-		t.Error("a confirmed intent can be found not to count, and is replaced only then")
+	if !billing.CanFollow(billing.Confirmed, billing.Parked) || billing.CanFollow(billing.Confirmed, billing.Stopped) {
+		t.Error("a confirmed intent can be found not to count, and nothing else")
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 // State is what is known of an intent: that of its newest outcome.
 type State string
 
-// The states. Confirmed and Replaced are final, but that the processor may say later that a confirmed event did not count.
+// The states. Replaced is final, and so is Confirmed, unless the processor says later that the event did not count, or lacks it for
+// AbsentFor.
 const (
 	Planned   State = "planned"   // without an outcome: it is still to be sent, or its answer was lost
 	Confirmed State = "confirmed" // the processor has it
@@ -23,7 +24,7 @@ const (
 // follows lists the states that an outcome may bring about.
 var follows = map[State][]State{
 	Planned:   {Confirmed, Parked, Stopped, Replaced},
-	Confirmed: {Parked},
+	Confirmed: {Parked, Replaced},
 	Parked:    {Confirmed, Replaced},
 	Stopped:   {Confirmed, Parked, Replaced},
 }

@@ -51,6 +51,8 @@ func Sample(tb testing.TB, k *kinds.Kind, n int) *kinds.Accepted {
 	case &kinds.Reverification:
 		s.Artifact = fmt.Appendf(nil, `{"of_seq":0,"cause":"dispute","after":null,"result":"upheld","digest":"d%d","failed":[{"check":"content","fault":"content","reason":"r"}],`+
 			`"changed":["result"],"against":{"origin":"o","tree_size":1,"root_hash":""},"levels":[{"level":"reports","entries":1,"tokens":"7"}]}`, n)
+	case &kinds.Correction, &kinds.BillingConfigKind, &kinds.BillingIntent, &kinds.BillingOutcome:
+		return billingSample(tb, k, n)
 	default:
 		if !contextSample(tb, k, n, &s, &env) {
 			tb.Fatalf("ledgertest: kind %s has no sample", k.Name)

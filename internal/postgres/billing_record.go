@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/metering/billing"
+)
+
+// biller is who records what the server itself does about billing.
+func biller(tenant string) kinds.Poster {
+	return kinds.Poster{Tenant: tenant, Role: kinds.Billing, TokenID: "biller"}
+}
+
+// RecordIntent appends an intent with its claims. billing.ErrClaimed: another intent claims one of its lines, or replaces the
+// same one. Recording the same again is no error.
+func (b *Books) RecordIntent(ctx context.Context, tenant string, i billing.Intent) error {
+	accepted, err := kinds.NewBillingIntent(i)
+	if err != nil {
+		return err
+	}
+	r, err := b.appender.Append(ctx, biller(tenant), accepted)
+	if err != nil {
+		return err
+	}
+	return b.follow(ctx, tenant, []int64{r.Seq})
+}
+
+// follow brings the work in progress of intents up to the ledger at once. When it fails, or the process ends before it, the feed
+// does it.
+func (b *Books) follow(ctx context.Context, tenant string, intents []int64) error {
+	return b.inTx(ctx, func(tx pgx.Tx) error {
+		if err := unwait(ctx, tx, intents); err != nil {
+			return err
+		}
+		return followIntents(ctx, tx, tenant, intents, 0)
+	})
+}
+
+// RecordOutcomes appends outcomes, with a replacement where one replaces, each pair together or not at all. An outcome that another process was
+// faster with, or that does not follow from the intent's state any more, is left out: the next look at the intent finds what is.
+func (b *Books) RecordOutcomes(ctx context.Context, tenant string, list []billing.Closing) error {
+	current, err := b.statesOf(ctx, tenant, list)
+	if err != nil {
+		return err
+	}
+	var plain []*kinds.Accepted
+	var concerned []int64
+	for _, c := range list {
+		if now, known := current[c.Outcome.Intent]; !known || !billing.CanFollow(now, c.Outcome.State) {
+			continue
+		}
+		concerned = append(concerned, c.Outcome.Intent)
+		outcome, err := kinds.NewBillingOutcome(c.Outcome)
+		if err != nil {
+			return err
+		}
+		if c.Replacement == nil {
+			plain = append(plain, outcome)
+			continue
+		}
+		seq, err := b.replace(ctx, tenant, outcome, *c.Replacement)
+		if err != nil {
+			return err
+		}
+		concerned = append(concerned, seq...)
+	}
+	if len(plain) > 0 {
+		for _, o := range b.appender.Submit(ctx, biller(tenant), plain)() {
+			if err := overtaken(o.Err); err != nil {
+				return err
+			}
+		}
+	}
+	if len(concerned) == 0 {
+		return nil
+	}
+	return b.follow(ctx, tenant, concerned)
+}
+
+// replace appends the outcome and the intent that stands for the other, both or none, and returns the latter's seq.
+func (b *Books) replace(ctx context.Context, tenant string, outcome *kinds.Accepted, by billing.Intent) ([]int64, error) {
+	intent, err := kinds.NewBillingIntent(by)
+	if err != nil {
+		return nil, err
+	}
+	done := b.appender.AppendAll(ctx, biller(tenant), []*kinds.Accepted{outcome, intent})
+	for _, o := range done {
+		if o.Err == nil || errors.Is(o.Err, kinds.ErrNotRecorded) {
+			continue
+		}
+		return nil, overtaken(o.Err)
+	}
+	return []int64{done[1].Recorded.Seq}, nil
+}
+
+// overtaken drops the errors that say that another process has recorded an outcome of the same number, or a replacement.
+func overtaken(err error) error {
+	var held *kinds.ConflictError
+	if errors.As(err, &held) || errors.Is(err, billing.ErrClaimed) {
+		return nil
+	}
+	return err
+}
+
+// statesOf reads the states of the intents that outcomes are about.
+func (b *Books) statesOf(ctx context.Context, tenant string, list []billing.Closing) (map[int64]billing.State, error) {
+	seqs := make([]int64, len(list))
+	for i, c := range list {
+		seqs[i] = c.Outcome.Intent
+	}
+	rows, err := b.pool.Query(ctx, `
+		SELECT i.seq, coalesce(o.state, CASE WHEN i.value = 0 THEN 'settled' ELSE 'planned' END)
+		FROM ledger.billing_intents i `+latestOutcome+` WHERE i.seq = ANY ($2) AND i.tenant = $1`, tenant, seqs)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	states := map[int64]billing.State{}
+	var seq int64
+	var state billing.State
+	_, err = pgx.ForEachRow(rows, []any{&seq, &state}, func() error { states[seq] = state; return nil })
+	return states, unavailable(err)
+}
