@@ -33,12 +33,12 @@ func newMetrics(r *prometheus.Registry, q appender) metrics {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ledgerd_append_queue_entries", Help: "Entries that wait for the append transaction.",
 	}, func() float64 { return float64(q.Depth()) })
-	sealedAhead := prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "ledgerd_append_ahead_total", Help: "Batches that were sealed while the one before was being committed.",
-	}, func() float64 { sealed, _ := q.Ahead(); return float64(sealed) })
-	refusedAhead := prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "ledgerd_append_ahead_refused_total", Help: "Of these, batches that were done again: another process had appended, or an entry was known.",
-	}, func() float64 { _, refused := q.Ahead(); return float64(refused) })
+	predicted := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "ledgerd_append_predicted_total", Help: "Append batches that were sealed before the head was locked.",
+	}, func() float64 { made, _ := q.Predictions(); return float64(made) })
+	mispredicted := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "ledgerd_append_mispredicted_total", Help: "Of these, batches that were done again: another process had appended, or an entry was known.",
+	}, func() float64 { _, failed := q.Predictions(); return float64(failed) })
 	readOnly := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ledgerd_log_read_only", Help: "1 while the log refuses to sign, until an operator has looked.",
 	}, func() float64 {
@@ -47,7 +47,7 @@ func newMetrics(r *prometheus.Registry, q appender) metrics {
 		}
 		return 0
 	})
-	r.MustRegister(m.requests, m.seconds, m.findings, queue, sealedAhead, refusedAhead, readOnly)
+	r.MustRegister(m.requests, m.seconds, m.findings, queue, predicted, mispredicted, readOnly)
 	return m
 }
 

@@ -29,8 +29,8 @@ type appender interface {
 	// AppendAll appends all in one transaction or none. It empties the list as well.
 	AppendAll(ctx context.Context, who kinds.Poster, list []*kinds.Accepted) []kinds.Outcome
 	Depth() int
-	// Ahead counts the batches that were sealed ahead of their turn, and of these the ones that had to be done again.
-	Ahead() (sealed, refused int64)
+	// Predictions counts the batches that were sealed before the head was locked, and of these the ones that had to be done again.
+	Predictions() (made, failed int64)
 	// Refusal is why nothing can be appended until an operator has looked, nil while all is well.
 	Refusal() error
 }

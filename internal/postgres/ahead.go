@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,49 +20,44 @@ const (
 	// aheadEntries is how many submissions must wait for a batch to be taken before the one under way is committed. With
 	// fewer, what comes meanwhile had better share a transaction with them.
 	aheadEntries = batchEntries / 4
-	// waryBatches is for how many batches nothing is sealed ahead once that was in vain, or would have been: another process
-	// appends too, or a stream repeats what is recorded.
+	// waryBatches is for how many batches nothing is predicted once that was in vain, or would have been: another process
+	// appends too, or somebody repeats what is recorded.
 	waryBatches = 64
 )
 
 // lookAhead takes the next batch and seals it on what f will leave, so that the server need not wait for it afterwards. It
-// looks up no keys: nobody else can append between f and this batch without the server's noticing, and a key that is known
-// already violates its unique index. Then everything is done again under the lock. Claims are looked up, since an equal one
-// is no violation; what f itself is about to claim counts.
-//
-// It uses nothing that f is sent with: neither the connection nor its buffers.
+// uses nothing that f is sent with: neither the connection nor its buffers.
 func (a *Appender) lookAhead(ctx context.Context, f *flight) {
 	if a.wary > 0 || len(a.ahead.batch) > 0 || a.queue.len() < aheadEntries {
 		return
 	}
-	a.ahead.batch = a.queue.take()
-	if len(a.ahead.batch) == 0 || erases(a.ahead.batch) {
-		return
+	if a.ahead.batch = a.queue.take(); len(a.ahead.batch) > 0 {
+		a.ahead.flight = a.predict(ctx, a.ahead.batch, f.next.edge, f.plan.claims, a.spare(f))
 	}
-	held, err := a.lookUpClaims(ctx, a.ahead.batch)
-	if err != nil {
-		return // the look-up under the lock will meet whatever it is
-	}
-	maps.Copy(held, f.plan.claims)
-	plan := newPlan(a.ahead.batch, locked{head: f.next.head, claims: held}, nil)
-	if len(plan.fresh) == 0 {
-		return
-	}
-	next, err := a.seal(f.next.edge, plan, a.spare(f))
-	if err != nil {
-		return
-	}
-	from := f.next.head
-	a.ahead.flight = &flight{plan: plan, next: next, from: &from}
 }
 
-func erases(batch []*pending) bool {
-	for _, p := range batch {
-		if p.erases != nil {
-			return true
-		}
+// predict seals a batch on an edge without a look at the log; nil when that can't be done. It looks up no keys: nobody can
+// have appended without the server's noticing, and a key that is known already violates its unique index. Then nothing was
+// written and everything is done again under the lock. Claims are looked up, since an equal one is no violation; those that
+// a batch under way is about to make count as well.
+func (a *Appender) predict(ctx context.Context, batch []*pending, on edge, claims map[claimKey]claimValue, to buffers) *flight {
+	if slices.ContainsFunc(batch, func(p *pending) bool { return p.erases != nil }) {
+		return nil
 	}
-	return false
+	held, err := a.lookUpClaims(ctx, batch)
+	if err != nil {
+		return nil // the look-up under the lock will meet whatever it is
+	}
+	maps.Copy(held, claims)
+	plan := newPlan(batch, locked{head: on.head, claims: held}, nil)
+	if len(plan.fresh) == 0 {
+		return nil
+	}
+	next, err := a.seal(on, plan, to)
+	if err != nil {
+		return nil
+	}
+	return &flight{plan: plan, next: next, from: &on.head}
 }
 
 func (a *Appender) lookUpClaims(ctx context.Context, batch []*pending) (map[claimKey]claimValue, error) {
@@ -82,12 +78,18 @@ func (a *Appender) spare(f *flight) buffers {
 	return a.buffers[0]
 }
 
+// predictable says whether the head may be taken to be what this connection left last, and a batch be sent without a look.
+// With claims, which must be looked up, nothing is won.
+func (a *Appender) predictable(batch []*pending) bool {
+	return a.loaded && a.wary == 0 && a.ahead.flight == nil && !slices.ContainsFunc(batch, func(p *pending) bool { return len(p.claims) > 0 })
+}
+
 // continues says whether a flight was sealed on what the log is now, by this connection's last word.
 func (a *Appender) continues(f *flight) bool {
 	return a.loaded && a.edge.head.Incarnation == f.from.Incarnation && a.edge.head.Size == f.from.Size && a.edge.head.Root == f.from.Root
 }
 
-// isMispredicted says that a batch was refused because the log, or a key or claim, is not what lookAhead took it to be.
+// isMispredicted says that a batch was refused because the log, or a key or claim, is not what predict took it to be.
 func isMispredicted(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == headMoved || pg.Code == uniqueViolation)

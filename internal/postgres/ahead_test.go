@@ -82,19 +82,19 @@ func TestAheadContinues(t *testing.T) {
 			t.Fatalf("outcome %d: %+v", i, o)
 		}
 	}
-	wantAhead(t, h.Appender, 1, 0)
+	wantPredictions(t, h.Appender, 1, 0)
 	checkLog(t, h.Ledger)
 }
 
-func wantAhead(t *testing.T, a *postgres.Appender, sealed, refused int64) {
+func wantPredictions(t *testing.T, a *postgres.Appender, made, failed int64) {
 	t.Helper()
-	if s, r := a.Ahead(); s != sealed || r != refused {
-		t.Errorf("%d batches were sealed ahead and %d of them refused, want %d and %d", s, r, sealed, refused)
+	if m, f := a.Predictions(); m != made || f != failed {
+		t.Errorf("%d batches were predicted and %d of them in vain, want %d and %d", m, f, made, failed)
 	}
 }
 
 // What a batch that is sealed ahead takes for granted may not hold: each of its submissions gets the answer that it would
-// have got in its turn.
+// have got in its turn, and they still share one transaction.
 func TestAheadMispredicts(t *testing.T) {
 	t.Parallel()
 	h := hold(t)
@@ -108,12 +108,15 @@ func TestAheadMispredicts(t *testing.T) {
 			t.Fatalf("outcome %d: %+v", i, o)
 		}
 	}
-	wantAhead(t, h.Appender, 1, 1)
+	wantPredictions(t, h.Appender, 1, 1)
 	rest := second()[aheadOf:]
 	if r := rest[0].Recorded; rest[0].Err != nil || r.Seq != 0 || !r.Replayed {
 		t.Errorf("the same again: %+v", rest[0])
 	}
 	wantConflict(t, rest[1], 1)
+	if n := h.Count(t, "(SELECT DISTINCT xmin FROM ledger.entries) AS transactions"); n != 2 {
+		t.Errorf("recorded in %d transactions", n)
+	}
 	checkLog(t, h.Ledger)
 }
 
@@ -135,7 +138,7 @@ func TestAheadOfAnotherHead(t *testing.T) {
 			t.Fatalf("outcome %d: %+v", i, o)
 		}
 	}
-	wantAhead(t, h.Appender, 1, 1)
+	wantPredictions(t, h.Appender, 1, 1)
 	checkLog(t, h.Ledger)
 }
 
@@ -197,7 +200,7 @@ func TestAheadSeesClaims(t *testing.T) {
 	if rest[1].Err != nil || rest[1].Recorded.Seq != aheadOf+1 {
 		t.Errorf("an equal claim: %+v", rest[1])
 	}
-	wantAhead(t, h.Appender, 1, 0)
+	wantPredictions(t, h.Appender, 1, 0)
 	checkLog(t, h.Ledger)
 }
 
@@ -234,8 +237,8 @@ func TestAheadLosesNothing(t *testing.T) {
 			if head := checkLog(t, l); head.Size != streams*each {
 				t.Errorf("the log has %d entries, want %d", head.Size, streams*each)
 			}
-			if sealed, _ := l.Appender.Ahead(); sealed == 0 {
-				t.Error("no batch was sealed ahead")
+			if made, _ := l.Appender.Predictions(); made == 0 {
+				t.Error("no batch was predicted")
 			}
 			return
 		default:
@@ -260,4 +263,31 @@ func unknown(t *testing.T, l *ledgertest.Ledger, list []*kinds.Accepted) (rest [
 		}
 	}
 	return rest
+}
+
+// Single posts go in one round trip while nobody else appends; what is known already is found all the same, and makes the
+// appender look first for a while.
+func TestPredictsSingles(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	post := func(key, provider string) (kinds.Recorded, error) {
+		return l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Consent(t, key, provider))
+	}
+	for seq, key := range []string{"a", "b", "c"} {
+		if r, err := post(key, "p"); err != nil || r.Seq != int64(seq) || r.Replayed {
+			t.Fatalf("%s: %+v, %v", key, r, err)
+		}
+	}
+	wantPredictions(t, l.Appender, 2, 0)
+	if r, err := post("b", "p"); err != nil || r.Seq != 1 || !r.Replayed {
+		t.Errorf("the same again: %+v, %v", r, err)
+	}
+	wantPredictions(t, l.Appender, 3, 1)
+	_, err := post("b", "another")
+	wantConflict(t, kinds.Outcome{Err: err}, 1)
+	if r, err := post("d", "p"); err != nil || r.Seq != 3 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	wantPredictions(t, l.Appender, 3, 1)
+	checkLog(t, l)
 }

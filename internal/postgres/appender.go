@@ -38,10 +38,10 @@ type Appender struct {
 	edge     edge              // where the log ended after the last batch
 	loaded   bool              // edge was read from the database
 	ahead    ahead             // the next batch, where it was taken already
-	wary     int               // batches for which nothing is sealed ahead
+	wary     int               // batches for which nothing is predicted
 	promised ledger.Checkpoint // the newest that is known to be signed; the log must never be less
 
-	aheadSealed, aheadRefused atomic.Int64 // for Ahead
+	predicted, mispredicted atomic.Int64 // for Predictions
 
 	refusal atomic.Pointer[error] // why nothing is signed, nil while all is well
 }
@@ -90,10 +90,10 @@ func (a *Appender) Close(ctx context.Context) error {
 // Depth is the number of requests that wait in the queue.
 func (a *Appender) Depth() int { return a.queue.len() }
 
-// Ahead is how many batches were sealed before the one in front of them was committed, and how many of these the server then
-// refused, because somebody else had appended or a key was known, so that they were done again under the lock.
-func (a *Appender) Ahead() (sealed, refused int64) {
-	return a.aheadSealed.Load(), a.aheadRefused.Load()
+// Predictions is how many batches were sealed before the head was locked, and how many of these the server then refused,
+// because somebody else had appended or a key was known, so that they were done again under the lock.
+func (a *Appender) Predictions() (made, failed int64) {
+	return a.predicted.Load(), a.mispredicted.Load()
 }
 
 // Refusal is why nothing is signed, nil while appends are possible.

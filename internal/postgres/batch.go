@@ -21,17 +21,23 @@ import (
 //     again and step 1 finds its keys, so each caller still gets its one answer.
 //  5. COMMIT answered  — durable. Callers that were not answered yet ask again and are replayed.
 //
-// A batch that was sealed ahead has its step 2 behind it and begins with step 3; the server looks whether the head is the
-// predicted one, in the place of step 1, and refuses everything when it isn't. See lookAhead.
+// Where the head can be predicted step 2 comes first, and all else is one round trip: the server looks whether the head is
+// the predicted one, in the place of step 1, and refuses everything when it isn't. See predict.
 func (a *Appender) commit(ctx context.Context, batch []*pending, ahead *flight) error {
+	if ahead == nil && a.predictable(batch) {
+		ahead = a.predict(ctx, batch, a.edge, nil, a.buffers[0])
+	}
 	if ahead != nil && a.continues(ahead) {
-		a.aheadSealed.Add(1)
+		a.predicted.Add(1)
 		err := a.fly(ctx, ahead)
 		if !isMispredicted(err) {
 			return err
 		}
-		a.aheadRefused.Add(1)
+		a.mispredicted.Add(1)
 		a.wary = waryBatches
+		if _, err := a.conn.Exec(ctx, "ROLLBACK"); err != nil { // the COMMIT stood behind a statement that was refused
+			return unavailable(err)
+		}
 	}
 	return a.commitLocked(ctx, batch)
 }
@@ -74,7 +80,7 @@ func (a *Appender) commitLocked(ctx context.Context, batch []*pending) error {
 type flight struct {
 	plan *plan
 	next sealed
-	from *ledger.Head // sealed ahead: the head that the server must find
+	from *ledger.Head // predicted: the head that the server must find
 }
 
 // fly sends a batch, looks ahead to the next one while the server works, and answers everybody once it is committed.
