@@ -31,9 +31,9 @@ func (a *API) bulkRoutes() []*Route {
 			"its status is 200 and each line has its own, the one of a single post. Lines are numbered from 1; blank ones are counted, and have no result. " +
 			"Pointers begin with /kind, /artifact, /context or /idempotency_key. " +
 			"A line of more than " + strconv.Itoa(maxLine) + " bytes is refused alone; a context assembly that is larger is posted to its own route. Lines are checked while earlier ones are being recorded, under the trust policy of that moment. " +
-			"mode=continue: each line is a post of its own. " +
+			"mode=continue: each line is a post of its own; a context record that names parts which are not recorded waits for the lines before it. " +
 			"mode=atomic: all lines are recorded in one transaction or none; at most " + strconv.Itoa(atomicLines) + " lines and 64 MiB; " +
-			"when a line is refused the others are not-recorded, and lines recorded before are no hindrance. " +
+			"when a line is refused the others are not-recorded, and lines recorded before are no hindrance; a context record's parts are recorded before the request. " +
 			"When the body breaks off, stalls for half a minute or is not what its encoding says, the line that was cut has the error as its last result. " +
 			"Content-Encoding gzip and zstd are taken, up to a ratio of 100. What was not acknowledged may be sent again: it is recorded at most once.",
 		Roles: bulkRoles(), Query: []Param{{Name: "mode", Form: "string", Doc: "continue (the default) or atomic."}},

@@ -10,13 +10,14 @@ import (
 
 // lineChecker decides which lines of a stream may be recorded. It is safe for concurrent use.
 type lineChecker struct {
-	api *API
-	who kinds.Poster
+	api     *API
+	who     kinds.Poster
+	mayWait bool // for lines before it, which are recorded one by one
 }
 
 // check fills in a chunk's results. What a check may depend on is the same for all of its lines.
 func (k *lineChecker) check(ctx context.Context, c *chunk) {
-	env := &chunkEnv{policies: k.api.store, contexts: k.api.store, tenant: k.who.Tenant, env: kinds.Env{Now: k.api.now().UTC()}}
+	env := k.env()
 	from := 0
 	for _, l := range c.lines {
 		text := c.buf[from:l.end:l.end]
@@ -25,41 +26,63 @@ func (k *lineChecker) check(ctx context.Context, c *chunk) {
 			c.refuse(l.number, &kinds.TooLargeError{Limit: int64(maxLine)})
 			continue
 		}
-		acc, err := k.line(ctx, text, env)
-		if err != nil {
+		switch acc, waits, err := k.line(ctx, text, env); {
+		case err != nil:
 			c.refuse(l.number, err)
-			continue
+		case waits != nil:
+			c.wait(l.number, waits)
+		default:
+			c.accept(l.number, acc)
 		}
-		c.accept(l.number, acc)
 	}
 }
 
 // line is the check of a single post: shape of the wrapper, right to post, the kind's own check. A panic, which is always
 // our bug, costs the line and not the process.
-func (k *lineChecker) line(ctx context.Context, text []byte, env *chunkEnv) (acc *kinds.Accepted, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			k.api.log.Error("panic in the check of a line", "panic", v)
-			acc, err = nil, &fault{code: "internal"}
-		}
-	}()
+func (k *lineChecker) line(ctx context.Context, text []byte, env *chunkEnv) (acc *kinds.Accepted, waits *waiting, err error) {
+	defer k.recovered(&acc, &err)
 	kind, s, err := readLine(text)
 	switch {
 	case kind != nil && !kind.MayPost(k.who.Role):
-		return nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "a token of another role is needed, see the API description"}
+		return nil, nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "a token of another role is needed, see the API description"}
 	case kind != nil && kind.Alone:
-		return nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "an entry of this kind is posted alone, by its own route"}
+		return nil, nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "an entry of this kind is posted alone, by its own route"}
 	case kind != nil && kind.Erases: // what it names is looked at first, and it can't be taken back
-		return nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "an erasure is posted alone, to /v1/erasures"}
+		return nil, nil, &kinds.Rejection{Code: "forbidden", Pointer: "/kind", Detail: "an erasure is posted alone, to /v1/erasures"}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e, err := env.of(ctx, kind, s)
 	if err != nil {
+		return nil, nil, err
+	}
+	if k.mayWait && e.Needs != nil && e.Needs.Lacks(e.Context) {
+		return nil, &waiting{kind, s}, nil
+	}
+	acc, err = kind.Accept(s, e)
+	return acc, nil, err
+}
+
+// again checks a line that has waited.
+func (k *lineChecker) again(ctx context.Context, w *waiting) (acc *kinds.Accepted, err error) {
+	defer k.recovered(&acc, &err)
+	e, err := k.env().of(ctx, w.kind, w.submission)
+	if err != nil {
 		return nil, err
 	}
-	return kind.Accept(s, e)
+	return w.kind.Accept(w.submission, e)
+}
+
+func (k *lineChecker) recovered(acc **kinds.Accepted, err *error) {
+	if v := recover(); v != nil {
+		k.api.log.Error("panic in the check of a line", "panic", v)
+		*acc, *err = nil, &fault{code: "internal"}
+	}
+}
+
+func (k *lineChecker) env() *chunkEnv {
+	return &chunkEnv{policies: k.api.store, contexts: k.api.store, tenant: k.who.Tenant, env: kinds.Env{Now: k.api.now().UTC()}}
 }
 
 // chunkEnv is what the checks of one chunk may depend on. The trust policy is read when the first line needs it.
@@ -75,7 +98,7 @@ type chunkEnv struct {
 func (e *chunkEnv) of(ctx context.Context, kind *kinds.Kind, s kinds.Submission) (env kinds.Env, err error) {
 	if !kind.UsesPolicy {
 		env = e.env
-		env.Context, err = contextParts(ctx, e.contexts, e.tenant, kind, s)
+		env.Needs, env.Context, err = contextParts(ctx, e.contexts, e.tenant, kind, s)
 		return env, err
 	}
 	if !e.read {

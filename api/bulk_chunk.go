@@ -23,7 +23,8 @@ type chunk struct {
 
 	// What the check found.
 	results  []result
-	accepted []*kinds.Accepted // of the results without an error, in order
+	accepted []*kinds.Accepted // of the results that are decided and have no error, in order
+	waits    bool              // some result is not decided
 }
 
 // line is one line of the body that is not blank.
@@ -35,8 +36,15 @@ type line struct {
 
 // result is what is said about one line. Without an error it waits for the outcome of its append.
 type result struct {
-	number int64
-	err    error
+	number  int64
+	err     error
+	waiting *waiting // not decided: what it names may be among the lines before it
+}
+
+// waiting is a line that is checked once the lines before it are recorded. It refers to its chunk's bytes.
+type waiting struct {
+	kind       *kinds.Kind
+	submission kinds.Submission
 }
 
 func newChunk() *chunk { return &chunk{checked: make(chan struct{}, 1)} }
@@ -49,7 +57,7 @@ func (c *chunk) reset() {
 	c.buf, c.lines = c.buf[:0], c.lines[:0]
 	clear(c.results)
 	clear(c.accepted)
-	c.results, c.accepted = c.results[:0], c.accepted[:0]
+	c.results, c.accepted, c.waits = c.results[:0], c.accepted[:0], false
 }
 
 // fits says whether the chunk takes one more line of the given length.
@@ -64,6 +72,11 @@ func (c *chunk) add(number int64, text []byte, tooLong bool) {
 
 func (c *chunk) refuse(number int64, err error) {
 	c.results = append(c.results, result{number: number, err: err})
+}
+
+func (c *chunk) wait(number int64, w *waiting) {
+	c.results = append(c.results, result{number: number, waiting: w})
+	c.waits = true
 }
 
 func (c *chunk) accept(number int64, acc *kinds.Accepted) {

@@ -11,36 +11,34 @@ import (
 // queue is what a stream is meant to do.
 const bulkTimeout = time.Minute
 
-// submitted is a chunk whose lines are on their way into the log.
-type submitted struct {
-	chunk  *chunk
-	wait   func() []kinds.Outcome
-	cancel context.CancelFunc
-}
-
 // recordEach records each line on its own, and answers while others still come.
 func (a *API) recordEach(c *call, x *exchange) (reply, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.ctx()))
 	s := a.startStream(ctx, c, x, 0)
 	defer s.end(stop)
-	queued := make(chan submitted, window)
-	s.running.Go(func() {
-		defer close(queued)
-		for chunk := range s.checked() {
-			deadline, cancel := context.WithTimeout(ctx, bulkTimeout)
-			queued <- submitted{chunk, a.appender.Submit(deadline, c.who, chunk.accepted), cancel}
-		}
-	})
+	r := &recorder{to: a.appender, who: c.who, checker: s.checker, queued: make(chan submitted, window)}
+	s.running.Go(func() { r.run(ctx, s) })
 	results := resultWriter{api: a, exchange: x}
-	for q := range queued {
-		outcomes := q.wait()
-		q.cancel()
-		if err := results.write(q.chunk.results, outcomes); err != nil {
+	for q := range r.queued {
+		if err := results.answer(q); err != nil {
 			return reply{sent: true}, nil // the client has gone, or no longer reads: there is nobody to tell
 		}
-		s.recycle(q.chunk)
+		if q.chunk != nil {
+			s.recycle(q.chunk)
+		}
 	}
 	return results.finish(s)
+}
+
+// answer waits until some lines are decided and says what became of them.
+func (w *resultWriter) answer(q submitted) error {
+	if q.reached != nil {
+		close(q.reached)
+		return nil
+	}
+	outcomes := q.wait()
+	q.cancel()
+	return w.write(q.results, outcomes)
 }
 
 // finish answers the end of the body. When it could not be read to its end, the line that was cut has the error as its

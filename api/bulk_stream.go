@@ -19,20 +19,21 @@ var checkers = min(4, runtime.GOMAXPROCS(0))
 type stream struct {
 	exchange *exchange
 	lines    *lineReader
+	checker  *lineChecker
 	done     <-chan struct{}
 	running  sync.WaitGroup
 }
 
-// startStream starts reading and checking at most limit lines, unless that is 0. End it. ctx is not the request's, which
+// startStream starts reading and checking at most limit lines, all of them before any is recorded; with 0 there is no limit, and
+// they are recorded meanwhile. End it. ctx is not the request's, which
 // ends at once when the body can't be read on: the lines before that stand, and may yet be answered.
 func (a *API) startStream(ctx context.Context, c *call, x *exchange, limit int) *stream {
-	s := &stream{exchange: x, lines: newLineReader(ctx, x.body, limit), done: ctx.Done()}
-	checker := &lineChecker{api: a, who: c.who}
+	s := &stream{exchange: x, lines: newLineReader(ctx, x.body, limit), checker: &lineChecker{api: a, who: c.who, mayWait: limit == 0}, done: ctx.Done()}
 	s.running.Go(s.lines.run)
 	for range checkers {
 		s.running.Go(func() {
 			for c := range s.lines.open {
-				checker.check(ctx, c)
+				s.checker.check(ctx, c)
 				c.checked <- struct{}{}
 			}
 		})

@@ -88,7 +88,7 @@ func (a *API) reverifyContext(c *call, kind *kinds.Kind) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	current, err := contextParts(c.ctx(), a.store, c.who.Tenant, kind, record.Submission)
+	_, current, err := contextParts(c.ctx(), a.store, c.who.Tenant, kind, record.Submission)
 	if err != nil {
 		return reply{}, err
 	}

@@ -64,7 +64,7 @@ func (a *API) contextRoutes() []*Route {
 		post("/v1/context-assemblies", "postContextAssembly", "Record the outcome of a context assembly",
 			"C0 section 3.1 without profile and anchors, and with {snapshot_id, snapshot_digest} and {plan_id, plan_digest} for snapshot and plan, both null where no profile resolved. "+
 				"The server joins the recorded parts, verifies the outcome and records its verdict; a mismatch is recorded too, and the findings name the broken rules. "+
-				"A record has at most 3.9 MiB, any other 928 KiB. Parts are acknowledged before what names them, on the bulk route too."+second,
+				"A record has at most 3.9 MiB, any other 928 KiB. Parts are recorded before what names them."+second,
 			&kinds.ContextAssembly, jsontext.Value{}, withoutKey, "context-part-missing", "context-part-mismatch"),
 		post("/v1/context-compactions", "postContextCompaction", "Record a compaction operation",
 			"C0 section 3.9, verified with the turn's recorded snapshot and profile. The key is compaction_operation_id."+second,
@@ -75,13 +75,14 @@ func (a *API) contextRoutes() []*Route {
 	}
 }
 
-// contextParts loads what the check of a context record is made with; nil for every other kind.
-func contextParts(ctx context.Context, store contextReader, tenant string, kind *kinds.Kind, s kinds.Submission) (*kinds.ContextParts, error) {
+// contextParts finds what the check of a context record is made with; nothing for every other kind.
+func contextParts(ctx context.Context, store contextReader, tenant string, kind *kinds.Kind, s kinds.Submission) (*kinds.ContextNeeds, *kinds.ContextParts, error) {
 	needs, err := kind.Needs(s)
 	if err != nil || needs == nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return store.ContextParts(ctx, tenant, *needs)
+	parts, err := store.ContextParts(ctx, tenant, *needs)
+	return needs, parts, err
 }
 
 // wrappedOperation: the body holds the operation and, beside it, what it belongs to.

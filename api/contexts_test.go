@@ -1,7 +1,12 @@
 package api_test
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,26 +135,129 @@ func contextLine(t *testing.T, kind string, artifact, context ledgertest.Tree) s
 	return string(ledgertest.JSON(t, line))
 }
 
-// A turn on the bulk route: parts first, and once they are acknowledged what names them.
-func TestTurnInBulk(t *testing.T) {
+// turnLines is a turn as the lines of one stream, in its order.
+func turnLines(t *testing.T, turn *ledgertest.Turn) []string {
+	t.Helper()
+	lines := []string{contextLine(t, "context-profile", turn.Profile, nil), contextLine(t, "context-snapshot", turn.Snapshot, nil)}
+	for i := range turn.Plans {
+		lines = append(lines, contextLine(t, "context-plan", turn.Plans[i], nil), contextLine(t, "context-assembly", turn.Assemblies[i], nil))
+	}
+	return append(lines, contextLine(t, "context-compaction", turn.Compaction, turn.CompactionContext), contextLine(t, "context-recovery", turn.Recovery, turn.RecoveryContext))
+}
+
+// Whole turns in one stream, among other lines: what names parts is checked when the lines before it are recorded, so that it is
+// judged with them as if each had been posted alone. Results stay in order.
+func TestTurnsInOneStream(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	turn := ledgertest.NewTurn(t, 1)
-	parts := []string{contextLine(t, "context-profile", turn.Profile, nil), contextLine(t, "context-snapshot", turn.Snapshot, nil)}
-	for _, p := range turn.Plans {
-		parts = append(parts, contextLine(t, "context-plan", p, nil))
+	var lines []string
+	const turns = 40
+	for n := range turns {
+		lines = append(lines, consentLine(fmt.Sprint("k", n), "1"), "{}")
+		lines = append(lines, turnLines(t, ledgertest.NewTurn(t, n))...)
 	}
-	outcomes := []string{
-		contextLine(t, "context-assembly", turn.Assemblies[0], nil), contextLine(t, "context-compaction", turn.Compaction, turn.CompactionContext),
+	got := s.bulk(t, kinds.Host, "", strings.Join(lines, "\n"))
+	if len(got) != len(lines) {
+		t.Fatalf("%d results of %d lines", len(got), len(lines))
 	}
-	for _, r := range s.bulk(t, kinds.Host, "", strings.Join(outcomes, "\n")) {
-		if r.Status != 422 || r.Error == nil || r.Error.Code != "context-part-missing" {
-			t.Errorf("before its parts: %+v", r)
+	last := int64(-1)
+	for i, r := range got {
+		want := 201
+		switch i % 12 {
+		case 1:
+			want = 400
+		case 2:
+			if i > 12 { // the profile is the same
+				want = 200
+			}
+		}
+		if r.Line != int64(i+1) || r.Status != want {
+			t.Fatalf("line %d: %+v, want %d", i+1, r, want)
+		}
+		if r.Seq != nil && !r.Replayed {
+			if *r.Seq != last+1 {
+				t.Fatalf("line %d: seq %d after %d", i+1, *r.Seq, last)
+			}
+			last = *r.Seq
 		}
 	}
-	for _, r := range append(s.bulk(t, kinds.Host, "", strings.Join(parts, "\n")), s.bulk(t, kinds.Host, "", strings.Join(outcomes, "\n"))...) {
-		if r.Status != 201 {
-			t.Errorf("line %d: %d %+v", r.Line, r.Status, r.Error)
+	for _, line := range []int{5, 7} { // the initial assembly, and the step after it
+		var v struct {
+			Stored struct {
+				Verdict kinds.ContextVerdict
+				Joined  kinds.ContextJoined
+			}
+		}
+		s.as(t, kinds.Auditor, "GET", fmt.Sprintf("/v1/context-assemblies/%d/verification", *got[12*(turns-1)+line].Seq), "").into(t, &v)
+		before := v.Stored.Joined.AssemblySeq
+		if v.Stored.Verdict.Verdict != "verified" || (before != nil) != (line == 7) || line == 7 && *before != *got[12*(turns-1)+5].Seq {
+			t.Errorf("line %d: %+v", line, v.Stored)
+		}
+	}
+	if _, found := s.turn(t, kinds.Auditor, ledgertest.NewTurn(t, 3).ID), s.Count(t, "ledger.context_assemblies"); found != 3*turns {
+		t.Errorf("%d assemblies", found)
+	}
+}
+
+// What comes before its parts is refused, and so is what comes with them in an atomic request, of which nothing is recorded while
+// it is checked.
+func TestLinesWithoutTheirParts(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	lines := turnLines(t, ledgertest.NewTurn(t, 1))
+	backward := slices.Clone(lines)
+	slices.Reverse(backward)
+	if got, want := statuses(s.bulk(t, kinds.Host, "", strings.Join(backward[:7], "\n"))), "1:422 2:422 3:422 4:201@0 5:422 6:201@1 7:422"; got != want {
+		t.Errorf("backward: %s, want %s", got, want)
+	}
+	for i, r := range s.bulk(t, kinds.Host, "?mode=atomic", strings.Join(lines[:4], "\n")) {
+		want := "not-recorded"
+		if i == 3 {
+			want = "context-part-missing"
+		}
+		if r.Error == nil || r.Error.Code != want {
+			t.Errorf("atomic, line %d: %+v, want %s", r.Line, r, want)
+		}
+	}
+	if got, want := statuses(s.bulk(t, kinds.Host, "?mode=atomic", strings.Join(lines[:3], "\n"))), "1:201@2 2:201@3 3:201@4"; got != want {
+		t.Errorf("parts alone: %s, want %s", got, want)
+	}
+	if got, want := statuses(s.bulk(t, kinds.Host, "?mode=atomic", lines[3])), "1:201@5"; got != want {
+		t.Errorf("then what names them: %s, want %s", got, want)
+	}
+}
+
+// A client that leaves while lines wait leaves nothing behind: the lines before stand, and the service goes on.
+func TestStreamThatEndsWhileLinesWait(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	for n := range 5 {
+		ctx, leave := context.WithCancel(t.Context())
+		body, in := io.Pipe()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v1/entries", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+s.tokens[kinds.Host])
+		req.Header.Set("Content-Type", ndjson)
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			if res, err := http.DefaultClient.Do(req); err == nil {
+				_, _ = io.ReadAll(res.Body)
+				res.Body.Close()
+			}
+		}()
+		for _, line := range turnLines(t, ledgertest.NewTurn(t, n)) {
+			_, _ = io.WriteString(in, line+"\n")
+		}
+		leave()
+		in.CloseWithError(context.Canceled)
+		<-left
+	}
+	for _, r := range s.bulk(t, kinds.Host, "", strings.Join(turnLines(t, ledgertest.NewTurn(t, 0)), "\n")) {
+		if r.Seq == nil {
+			t.Errorf("afterwards: %+v", r)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 			return nil, err
 		}
 	}
-	if env.Context, err = contextParts(c.ctx(), a.store, c.who.Tenant, kind, s); err != nil {
+	if env.Needs, env.Context, err = contextParts(c.ctx(), a.store, c.who.Tenant, kind, s); err != nil {
 		return nil, err
 	}
 	return kind.Accept(s, env)

@@ -44,6 +44,8 @@ func readAssembly(s Submission) (joined, error) {
 	return &assemblyRecord{s, row}, nil
 }
 
+func (a *assemblyRecord) of(s Submission) bool { return a.submission.of(s) }
+
 func (a *assemblyRecord) needs() ContextNeeds {
 	n := ContextNeeds{TurnID: a.row.Identity().TurnID, AssemblyID: string(a.row.Identity().Predecessor)}
 	n.SnapshotID, _ = a.row.Snapshot()

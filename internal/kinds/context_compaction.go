@@ -39,6 +39,8 @@ func readCompaction(s Submission) (joined, error) {
 	return &compactionRecord{s, operation, context}, nil
 }
 
+func (c *compactionRecord) of(s Submission) bool { return c.submission.of(s) }
+
 func (c *compactionRecord) needs() ContextNeeds {
 	return ContextNeeds{SnapshotID: c.context.snapshotID, TurnID: c.context.turnID}
 }

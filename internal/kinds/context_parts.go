@@ -28,6 +28,14 @@ type ContextNeeds struct {
 	RevisionID string   // of the profile; where it is empty the snapshot's
 	AssemblyID string   // another assembly: the predecessor, or the one that a recovery resumes
 	Revisions  []string // the revisions of an assembly's profile resolution, at most MaxRevisions
+
+	read joined // the record, which the check need not read again
+}
+
+// Lacks says whether something that a record names was not found.
+func (n ContextNeeds) Lacks(p *ContextParts) bool {
+	return n.SnapshotID != "" && p.Snapshot == nil || n.PlanID != "" && p.Plan == nil || n.AssemblyID != "" && p.Assembly == nil ||
+		(n.RevisionID != "" || n.SnapshotID != "") && p.Profile == nil
 }
 
 // MaxRevisions bounds the candidates of a profile resolution that are held against recorded profiles, the first of them.

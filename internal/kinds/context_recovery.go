@@ -40,6 +40,8 @@ func readRecovery(s Submission) (joined, error) {
 	return &recoveryRecord{s, operation, context}, CheckKey(s.ContextAt+"/recovery_id", context.recoveryID)
 }
 
+func (r *recoveryRecord) of(s Submission) bool { return r.submission.of(s) }
+
 func (r *recoveryRecord) needs() ContextNeeds {
 	return ContextNeeds{SnapshotID: r.context.snapshotID, TurnID: r.context.turnID, AssemblyID: r.context.assemblyID}
 }

@@ -115,7 +115,8 @@ type Env struct {
 	Billing   *BillingConfig // the tenant's billing configuration in force, nil when it never set one
 	Corrected *Corrected     // what a correction corrects
 
-	Context *ContextParts // what Needs names, nil where it names nothing
+	Needs   *ContextNeeds // what Needs gave for the submission, nil where it names nothing
+	Context *ContextParts // what was found of that
 }
 
 // TrustPolicy is a tenant's trust policy as recorded: its entry and what it says.

@@ -13,7 +13,7 @@ import (
 func contextSample(tb testing.TB, k *kinds.Kind, n int, s *kinds.Submission, env *kinds.Env) bool {
 	tb.Helper()
 	t, first := NewTurn(tb, n), NewTurn(tb, 0)
-	env.Context = first.parts(tb)
+	env.Needs, env.Context = &kinds.ContextNeeds{}, first.parts(tb)
 	switch k {
 	case &kinds.ContextProfile:
 		t.Profile["profile_revision_id"] = fmt.Sprintf("prof-sample-%d", n)
