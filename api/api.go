@@ -31,6 +31,7 @@ type Store interface {
 	consentReader
 	findingReader
 	usageReader
+	billingStateReader
 	contextReader
 	turnReader
 	policyReader
@@ -42,7 +43,7 @@ type Store interface {
 	prover
 }
 
-// Options are an API's parts. All are required but Usage.
+// Options are an API's parts. All are required but Usage and Biller.
 type Options struct {
 	Store        Store
 	Appender     appender
@@ -53,7 +54,8 @@ type Options struct {
 	Version      string       // of the binary, shown in the API description
 	Console      http.Handler // answers GET / and the assets below it
 
-	Usage UsageProjection // nil for none
+	Usage  UsageProjection // nil for none
+	Biller Biller          // nil: billing is off
 
 	EvidenceSigners []note.Signer // of the log's keys, for evidence: see ledger.EvidenceSigner
 }
@@ -72,6 +74,7 @@ type API struct {
 	console      http.Handler
 	usage        UsageProjection
 	wideLines    int // see the constant
+	biller       Biller
 	tokens       tokenCache
 	streams      *slots        // bulk requests
 	groups       *slots        // atomic ones, each of which is held in memory
@@ -86,7 +89,7 @@ type API struct {
 // New puts the API together. An error is a mistake in the route table, or a verifier key that is none.
 func New(o Options) (*API, error) {
 	a := &API{
-		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage,
+		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage, biller: o.Biller,
 		wideLines: wideLines,
 		tokens:    tokenCache{known: map[[32]byte]cachedToken{}},
 		streams:   newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), evidence: o.EvidenceSigners, progress: progressTimeout,

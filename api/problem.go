@@ -9,6 +9,7 @@ import (
 
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/strictjson"
+	"ledgerd/metering/billing"
 )
 
 // Problem is an error answer, RFC 9457 application/problem+json. Type is a stable, dereferenceable reference; Code is its
@@ -62,6 +63,7 @@ var statuses = map[string]struct {
 	"invalid-parameter":      {400, "A parameter can't be read"},
 	"invalid-encoding":       {400, "The body is not what its Content-Encoding says"},
 	"body-incomplete":        {400, "The body ended before it was complete"},
+	"signature-invalid":      {400, "The delivery is not signed as it must be"},
 	"unauthorized":           {401, "A valid bearer token is required"},
 	"forbidden":              {403, "The token's role does not allow this"},
 	"not-found":              {404, "There is no such thing"},
@@ -69,6 +71,8 @@ var statuses = map[string]struct {
 	"body-stalled":           {408, "The body stopped coming"},
 	"conflict":               {409, "Another content is recorded under this key"},
 	"exists":                 {409, "The name is taken"},
+	"billing-refused":        {409, "Nothing can be billed as things are set up"},
+	"not-parked":             {409, "There is nothing to decide about the intent"},
 	"erased":                 {410, "The content was erased"},
 	"body-too-large":         {413, "The body is too large"},
 	"unsupported-media-type": {415, "The content type or encoding is not supported"},
@@ -101,6 +105,8 @@ var statuses = map[string]struct {
 	"busy":                   {503, "The append queue is full"},
 	"unavailable":            {503, "The store can't be reached"},
 	"projection-unavailable": {503, "ClickHouse is away, and the question needs it"},
+	"billing-off":            {503, "Billing is switched off"},
+	"processor-unavailable":  {503, "Stripe gave no answer to go by"},
 	"log-read-only":          {503, "The log refuses to sign"},
 	"timeout":                {503, "The answer took too long"},
 }
@@ -139,6 +145,7 @@ func problemOf(err error) (p Problem, known bool) {
 		conflict  *kinds.ConflictError
 		erased    *kinds.ErasedError
 		own       *fault
+		asked     *billing.CallError
 	)
 	switch {
 	case errors.As(err, &own):
@@ -162,6 +169,12 @@ func problemOf(err error) (p Problem, known bool) {
 	case errors.As(err, &erased):
 		p = newProblem("erased")
 		p.Seq, p.Erasure, p.Leaf = &erased.Seq, &erased.ErasureSeq, base64.StdEncoding.EncodeToString(erased.Envelope)
+	case errors.As(err, &asked):
+		p = newProblem("processor-unavailable")
+		p.Detail = asked.Error()
+	case errors.Is(err, billing.ErrRefused):
+		p = newProblem("billing-refused")
+		p.Detail = err.Error()
 	default:
 		return sentinelProblem(err)
 	}
@@ -186,6 +199,9 @@ func sentinelProblem(err error) (Problem, bool) {
 		detail string
 	}{
 		{kinds.ErrNotFound, "not-found", ""},
+		{billing.ErrNoIntent, "not-found", ""},
+		{billing.ErrNotParked, "not-parked", "it is neither parked nor stopped; somebody may have decided already"},
+		{billing.ErrUnsigned, "signature-invalid", "no secret of this tenant signed the body within the last five minutes"},
 		{kinds.ErrExists, "exists", ""},
 		{kinds.ErrNotRecorded, "not-recorded", "all lines of an atomic request are recorded or none"},
 		{kinds.ErrTooMuch, "question-too-wide", "narrow the period or add a filter"},

@@ -30,6 +30,7 @@ type connectionFile struct {
 	PrivateURL  string                `json:"private_url,omitempty"` // metrics and profiles
 
 	ClickHouseURL string `json:"clickhouse_url,omitempty"`
+	StripeURL     string `json:"stripe_url,omitempty"` // the fake's
 }
 
 const connectionName = "dev.json"

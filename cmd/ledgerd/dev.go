@@ -22,6 +22,7 @@ type devCmd struct {
 	PrivateListen string `default:"127.0.0.1:0" env:"LEDGERD_PRIVATE_LISTEN" help:"Address for metrics and profiles; loopback only."`
 	DataDir       string `env:"LEDGERD_DATA_DIR" placeholder:"DIR" help:"Folder for everything that is kept. Default: /var/lib/ledgerd as root, else ~/.local/share/ledgerd."`
 	Clickhouse    string `default:"embedded" env:"LEDGERD_CLICKHOUSE" placeholder:"embedded|off|URL" help:"ClickHouse for questions over many frames: the embedded engine, none, or a server by URL."`
+	Billing       string `enum:"on,off" default:"on" env:"LEDGERD_BILLING" help:"Whether usage is billed to the Stripe fake: on or off."`
 	Origin        string `env:"LEDGERD_ORIGIN" placeholder:"NAME" help:"Name of the log, used when it is first made; a unique one is made up."`
 }
 
@@ -82,14 +83,27 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, stopEngine()) }()
+	fake, err := startStripe(p.ctx, dir, time.Now())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fake.Close()) }()
+	conn.StripeURL = fake.url
 	s, err := newServer(p.ctx, serverOptions{
 		Log: c.logger(p.stderr), DatabaseURL: conn.PostgresURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen,
 		CheckpointFile: filepath.Join(dir, keptName), ClickHouseURL: conn.ClickHouseURL, SelfAudit: c.selfAuditFlags,
+		Billing:      billingFlags{Billing: c.Billing, BillingSecrets: filepath.Join(dir, devSecretsFolder), BillingRate: devBillingRate, StripeURL: fake.url},
+		BillingClock: fake.Now,
 	})
 	if err != nil {
 		return err
 	}
+	fake.SetWebhook(s.URL()+"/v1/stripe/webhook/"+devTenant, fake.webhook)
 	if conn.Tokens, err = firstTokens(p.ctx, s.store, devTenant, old.Tokens, time.Now()); err != nil {
+		s.close()
+		return err
+	}
+	if err := configureBilling(p.ctx, s, time.Now()); err != nil {
 		s.close()
 		return err
 	}
@@ -163,13 +177,14 @@ ledgerd is ready at %s    (Ctrl-C stops everything)
 
   tokens and URLs   %s
   metrics           %s/metrics
+  Stripe fake       %s/_events
 
 Try next, in a second terminal:
 
-  make demo         posts a session and asks the auditor's question
+  make demo         posts a session, asks the auditor's question, and bills it
   curl -s %s/log/checkpoint
   curl -s -H "Authorization: Bearer $(grep -o '"auditor": *"[^"]*' %s | cut -d'"' -f4)" \
        "%s/v1/entries?limit=5"
 
-`, conn.URL, connectionPath(dir), conn.PrivateURL, conn.URL, connectionPath(dir), conn.URL)
+`, conn.URL, connectionPath(dir), conn.PrivateURL, conn.StripeURL, conn.URL, connectionPath(dir), conn.URL)
 }

@@ -36,6 +36,7 @@ func (f logFlags) logger(w io.Writer) *slog.Logger {
 type serveCmd struct {
 	logFlags
 	selfAuditFlags
+	billingFlags
 	Listen         string `default:"127.0.0.1:8080" env:"LEDGERD_LISTEN" help:"Address of the public listener."`
 	PrivateListen  string `default:"" env:"LEDGERD_PRIVATE_LISTEN" placeholder:"ADDR" help:"Address of the private listener for metrics and profiles; none when empty. It asks for no token."`
 	DatabaseURL    string `required:"" env:"LEDGERD_DATABASE_URL" placeholder:"URL" help:"Postgres URL of the service role (ledger_svc). An owner or superuser is refused."`
@@ -53,7 +54,7 @@ func (c *serveCmd) Run(p *process) error {
 	log := c.logger(p.stderr)
 	s, err := newServer(p.ctx, serverOptions{
 		Log: log, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen, CheckpointFile: c.CheckpointFile,
-		ClickHouseURL: c.ClickhouseURL, SelfAudit: c.selfAuditFlags,
+		ClickHouseURL: c.ClickhouseURL, SelfAudit: c.selfAuditFlags, Billing: c.billingFlags,
 	})
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type server struct {
 	usage    *clickhouse.Client // nil for none
 	shipper  *relay.Shipper     // nil for none
 	auditor  *relay.SelfAuditor // nil for none
+	billing  *billingService    // nil for none
 }
 
 // serverOptions are what a server is made of.
@@ -60,6 +61,9 @@ type serverOptions struct {
 	CheckpointFile string
 	ClickHouseURL  string // "" for none
 	SelfAudit      selfAuditFlags
+
+	Billing      billingFlags
+	BillingClock func() time.Time // nil for the machine's
 }
 
 // openStore connects as the service role, to a database whose schema is this program's.
@@ -109,10 +113,13 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	if s.auditor = newSelfAuditor(o.SelfAudit, s.store, s.appender, o.Keys, o.Log); s.auditor != nil {
 		selfAuditMetrics(s.metrics, s.auditor)
 	}
+	if s.billing = newBilling(o, s.store, s.appender); s.billing != nil {
+		billingMetrics(s.metrics, s.billing.Biller)
+	}
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := api.New(api.Options{
 		Store: s.store, Appender: s.appender, VerifierKeys: o.Keys.VerifierKeys(), Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
-		Usage: s.projection(), EvidenceSigners: o.Keys.EvidenceSigners(),
+		Usage: s.projection(), EvidenceSigners: o.Keys.EvidenceSigners(), Biller: s.biller(),
 	})
 	if err != nil {
 		return nil, err
@@ -127,6 +134,14 @@ func (s *server) projection() api.UsageProjection {
 		return nil
 	}
 	return s.usage
+}
+
+// biller is what billing requests go to.
+func (s *server) biller() api.Biller {
+	if s.billing == nil {
+		return nil
+	}
+	return s.billing
 }
 
 // openLog compares the log with the checkpoint that was kept outside the database. A log that must not be signed on is
@@ -195,6 +210,12 @@ func (s *server) run(ctx context.Context) error {
 	if s.auditor != nil {
 		group.Go(func() error {
 			s.auditor.Run(ctx)
+			return nil
+		})
+	}
+	if s.billing != nil {
+		group.Go(func() error {
+			s.billing.Run(ctx)
 			return nil
 		})
 	}

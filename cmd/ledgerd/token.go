@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -13,33 +12,13 @@ import (
 	"ledgerd/client"
 )
 
-// tokenCmd manages the tokens of one tenant over the API. The admin token comes from the environment or a file, never from
-// the command line, which every user of the machine can read.
+// tokenCmd manages the tokens of one tenant over the API, with an admin token.
 type tokenCmd struct {
-	URL       string `default:"http://127.0.0.1:8080" env:"LEDGERD_URL" help:"Where the service answers."`
-	TokenFile string `env:"LEDGERD_TOKEN_FILE" placeholder:"FILE" help:"File that holds an admin token, - for standard input. Without it the environment variable LEDGERD_TOKEN must hold one."`
+	apiFlags
 
 	Create tokenCreateCmd `cmd:"" help:"Make a token. It is printed on standard output, this once."`
 	List   tokenListCmd   `cmd:"" help:"List the tokens, expired and revoked ones included."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token at once and for good."`
-}
-
-const tokenVariable = "LEDGERD_TOKEN"
-
-// client is the API as the admin.
-func (c *tokenCmd) client(p *process) (*client.Client, error) {
-	token := os.Getenv(tokenVariable)
-	if c.TokenFile != "" {
-		raw, err := readInput(p.stdin, c.TokenFile, maxHeader)
-		if err != nil {
-			return nil, fmt.Errorf("reading the admin token: %w", err)
-		}
-		token = string(raw)
-	}
-	if token = strings.TrimSpace(token); token == "" {
-		return nil, errors.New("an admin token is needed: set " + tokenVariable + " or give --token-file")
-	}
-	return client.New(c.URL, token)
 }
 
 type tokenCreateCmd struct {
@@ -54,7 +33,7 @@ func (c *tokenCreateCmd) Run(p *process, parent *tokenCmd) error {
 	if err != nil {
 		return err
 	}
-	api, err := parent.client(p)
+	api, err := parent.client(p, "admin")
 	if err != nil {
 		return err
 	}
@@ -84,7 +63,7 @@ type tokenListCmd struct{}
 
 // Run prints what came before an error too.
 func (tokenListCmd) Run(p *process, parent *tokenCmd) error {
-	api, err := parent.client(p)
+	api, err := parent.client(p, "admin")
 	if err != nil {
 		return err
 	}
@@ -119,7 +98,7 @@ type tokenRevokeCmd struct {
 }
 
 func (c *tokenRevokeCmd) Run(p *process, parent *tokenCmd) error {
-	api, err := parent.client(p)
+	api, err := parent.client(p, "admin")
 	if err != nil {
 		return err
 	}

@@ -185,6 +185,10 @@ func unwait(ctx context.Context, tx pgx.Tx, intents []int64) error {
 const latestOutcome = ` LEFT JOIN LATERAL (SELECT x.state, x.number, x.cause, x.seq FROM ledger.billing_outcomes x
 	WHERE x.tenant = i.tenant AND x.intent_seq = i.seq ORDER BY x.number DESC LIMIT 1) o ON true `
 
+// wantedIntents are the intents of tenant $1 with the seqs $2, as i. LATERAL with OFFSET 0 keeps this a look-up by seq for each: in a
+// table that grew since its statistics were made, a join reads all of the tenant's.
+const wantedIntents = ` (SELECT DISTINCT unnest($2::bigint[]) AS seq) AS want CROSS JOIN LATERAL (SELECT * FROM ledger.billing_intents WHERE seq = want.seq AND tenant = $1 OFFSET 0) i `
+
 // followIntents makes the rows of work.billing_open what the ledger says of intents. Those that were recorded before since, of which
 // nothing is known, count as attempted when they were recorded.
 func followIntents(ctx context.Context, tx pgx.Tx, tenant string, intents []int64, since int64) error {
@@ -192,16 +196,16 @@ func followIntents(ctx context.Context, tx pgx.Tx, tenant string, intents []int6
 		return nil
 	}
 	if _, err := tx.Exec(ctx, `
-		DELETE FROM work.billing_open w USING ledger.billing_intents i `+latestOutcome+`
-		WHERE i.seq = ANY ($2) AND i.tenant = $1 AND w.tenant = $1 AND w.intent = i.seq AND o.state IN ('confirmed', 'replaced')`, tenant, intents); err != nil {
+		DELETE FROM work.billing_open w WHERE w.tenant = $1 AND w.intent = ANY (ARRAY(
+			SELECT i.seq FROM `+wantedIntents+latestOutcome+` WHERE o.state IN ('confirmed', 'replaced')))`, tenant, intents); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO work.billing_open (tenant, intent, stripe_customer, meter_id, state, attempts, first_try, last_try)
 		SELECT $1, i.seq, i.stripe_customer, i.meter_id, coalesce(o.state, 'planned'),
 		       (i.seq < $3)::int, CASE WHEN i.seq < $3 THEN e.recorded_at END, CASE WHEN i.seq < $3 THEN e.recorded_at END
-		FROM ledger.billing_intents i `+latestOutcome+` JOIN ledger.entries e ON e.seq = i.seq
-		WHERE i.seq = ANY ($2) AND i.tenant = $1 AND i.value <> 0 AND coalesce(o.state, 'planned') NOT IN ('confirmed', 'replaced')
+		FROM `+wantedIntents+latestOutcome+` CROSS JOIN LATERAL (SELECT recorded_at FROM ledger.entries WHERE seq = i.seq OFFSET 0) e
+		WHERE i.value <> 0 AND coalesce(o.state, 'planned') NOT IN ('confirmed', 'replaced')
 		ON CONFLICT (tenant, intent) DO UPDATE SET state = excluded.state`, tenant, intents, since)
 	return err
 }

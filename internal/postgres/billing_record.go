@@ -18,15 +18,8 @@ func biller(tenant string) kinds.Poster {
 // RecordIntent appends an intent with its claims. billing.ErrClaimed: another intent claims one of its lines, or replaces the
 // same one. Recording the same again is no error.
 func (b *Books) RecordIntent(ctx context.Context, tenant string, i billing.Intent) error {
-	accepted, err := kinds.NewBillingIntent(i)
-	if err != nil {
-		return err
-	}
-	r, err := b.appender.Append(ctx, biller(tenant), accepted)
-	if err != nil {
-		return err
-	}
-	return b.follow(ctx, tenant, []int64{r.Seq})
+	_, err := b.RecordIntents(ctx, tenant, []billing.Intent{i})
+	return err
 }
 
 // follow brings the work in progress of intents up to the ledger at once. When it fails, or the process ends before it, the feed
@@ -114,7 +107,7 @@ func (b *Books) statesOf(ctx context.Context, tenant string, list []billing.Clos
 	}
 	rows, err := b.pool.Query(ctx, `
 		SELECT i.seq, coalesce(o.state, CASE WHEN i.value = 0 THEN 'settled' ELSE 'planned' END)
-		FROM ledger.billing_intents i `+latestOutcome+` WHERE i.seq = ANY ($2) AND i.tenant = $1`, tenant, seqs)
+		FROM `+wantedIntents+latestOutcome, tenant, seqs)
 	if err != nil {
 		return nil, unavailable(err)
 	}

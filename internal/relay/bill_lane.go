@@ -91,6 +91,7 @@ func (w *laneWork) one(ctx context.Context, p billing.Pending) (goOn bool, err e
 		return w.askSummary(ctx, p)
 	case billing.Replace:
 		w.run.Replaced++
+		w.run.More = true // the other intent is sent by the next pass
 		return true, w.record(ctx, w.replacement(p, billing.Replaced, d.Cause))
 	case billing.Leave:
 	}
@@ -137,6 +138,10 @@ func (w *laneWork) flush(ctx context.Context) (goOn bool, err error) {
 
 // mayCall waits for a call's turn, and prolongs the lease when calls take long. False: the lane is another's, or ctx has ended.
 func (w *laneWork) mayCall(ctx context.Context) (bool, error) {
+	if w.t.over() {
+		w.run.More = true
+		return false, nil
+	}
 	if !w.b.pace.wait(ctx) {
 		return false, nil
 	}

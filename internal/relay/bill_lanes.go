@@ -37,7 +37,10 @@ func (b *Biller) lanes(ctx context.Context, t *terms) (billing.Run, error) {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || t.over() {
+			mu.Lock()
+			run.More = true
+			mu.Unlock()
 			break
 		}
 		group.Go(func() {

@@ -33,6 +33,10 @@ func (b *Biller) plan(ctx context.Context, t *terms) (billing.Run, error) {
 		if !mapped {
 			continue // it waits, and is listed and counted
 		}
+		if t.over() {
+			run.More = true
+			break
+		}
 		if held, err := b.o.Books.HoldLane(ctx, whole, t.holder, laneLease); err != nil || !held {
 			return run, err
 		}
@@ -61,15 +65,13 @@ func (b *Biller) planCustomer(ctx context.Context, t *terms, m billing.Mapping) 
 			return planned, false, err
 		}
 		p := billing.Make(billing.Ask{Origin: t.Origin, Revision: t.Revision, Config: t.Config, Mapping: m, Lines: lines, Held: held, Now: now})
-		for _, i := range p.Intents {
-			err := b.o.Books.RecordIntent(ctx, t.Tenant, i)
-			if errors.Is(err, billing.ErrClaimed) {
-				return planned, true, nil // somebody else plans the same; look again at what is left
-			}
-			if err != nil {
-				return planned, false, err
-			}
-			planned++
+		n, err := b.o.Books.RecordIntents(ctx, t.Tenant, p.Intents)
+		planned += n
+		if errors.Is(err, billing.ErrClaimed) {
+			return planned, true, nil // somebody else plans the same; look again at what is left
+		}
+		if err != nil {
+			return planned, false, err
 		}
 		if len(lines) < planLines {
 			return planned, false, nil

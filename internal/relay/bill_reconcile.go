@@ -11,35 +11,38 @@ import (
 
 // ReconcileTenant compares each open period of each billed customer with what the processor has. What was confirmed and is
 // seen to be missing is sent again as another intent once it has been missing for billing.AbsentFor. Everything else that
-// differs is shown and said, and never put right.
-func (b *Biller) ReconcileTenant(ctx context.Context, tenant string) ([]billing.Standing, error) {
-	t, refusal, err := b.terms(ctx, tenant)
+// differs is shown and said, and never put right. It begins nothing more once the given time is over, and says so; 0 for no
+// limit but ctx.
+func (b *Biller) ReconcileTenant(ctx context.Context, tenant string, within time.Duration) (all []billing.Standing, more bool, err error) {
+	t, refusal, err := b.terms(ctx, tenant, within)
 	if err != nil || t == nil {
 		if refusal != nil {
 			err = fmt.Errorf("%w: %s", billing.ErrRefused, refusal.Reason)
 		}
-		return nil, err
+		return nil, false, err
 	}
 	now := b.o.Now()
 	lanes, err := b.o.Books.BilledLanes(ctx, tenant, now.Add(-billing.MaxAge))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var all []billing.Standing
 	for _, l := range lanes {
 		m, mapped := t.Config.Of(l.Customer)
 		if !mapped || l.MeterID != t.Config.MeterID {
 			continue
 		}
+		if t.over() {
+			return all, true, nil
+		}
 		for _, p := range t.Config.OpenPeriods(m, now) {
 			s, err := b.standing(ctx, t, l, m, p)
 			if err != nil {
-				return all, err
+				return all, false, err
 			}
 			all = append(all, s)
 		}
 	}
-	return all, nil
+	return all, false, nil
 }
 
 func (b *Biller) standing(ctx context.Context, t *terms, l billing.Lane, m billing.Mapping, p billing.Period) (billing.Standing, error) {

@@ -44,6 +44,7 @@ func (w *laneWork) askSummary(ctx context.Context, p billing.Pending) (goOn bool
 		return true, w.lookAgain(ctx, p, r.Until, r.AbsentSince, "absent from the summary")
 	case billing.Replaced:
 		w.run.Replaced++
+		w.run.More = true
 		w.b.o.Logger.Warn("an event never arrived at the payment processor; another one stands for it", "tenant", w.lane.Tenant, "intent", p.Seq)
 		return true, w.record(ctx, w.replacement(p, r.State, r.Cause))
 	case billing.Stopped:

@@ -27,11 +27,11 @@ type BillerOptions struct {
 	Books     Books
 	Account   func(tenant string, c billing.Config) (Processor, error) // an error says why the account can't be used, without secrets
 	Logger    *slog.Logger
-	Now       func() time.Time
-	Every     time.Duration // between passes; 0 for defaultEvery
-	Reconcile time.Duration // between reconciliations; 0 for defaultReconcile
-	PerSecond int           // calls to the processor; 0 for defaultPerSecond
-	Lanes     int           // customers that are told of at once; 0 for defaultLanes
+	Now       func() time.Time // nil for the machine's clock
+	Every     time.Duration    // between passes; 0 for defaultEvery
+	Reconcile time.Duration    // between reconciliations; 0 for defaultReconcile
+	PerSecond int              // calls to the processor; 0 for defaultPerSecond
+	Lanes     int              // customers that are told of at once; 0 for defaultLanes
 }
 
 const (
@@ -56,6 +56,9 @@ type Biller struct {
 
 // NewBiller makes a biller, which does nothing until it is called.
 func NewBiller(o BillerOptions) *Biller {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Every == 0 {
 		o.Every = defaultEvery
 	}
@@ -110,7 +113,7 @@ func (b *Biller) pass(ctx context.Context) error {
 	var all error
 	for _, tenant := range tenants {
 		for ctx.Err() == nil {
-			run, err := b.Bill(ctx, tenant)
+			run, err := b.Bill(ctx, tenant, 0)
 			b.report(tenant, run)
 			if err != nil {
 				all = errors.Join(all, fmt.Errorf("tenant %q: %w", tenant, err))
@@ -120,7 +123,7 @@ func (b *Biller) pass(ctx context.Context) error {
 			}
 		}
 		if reconcile && ctx.Err() == nil {
-			if _, err := b.ReconcileTenant(ctx, tenant); err != nil {
+			if _, _, err := b.ReconcileTenant(ctx, tenant, 0); err != nil {
 				all = errors.Join(all, fmt.Errorf("reconciling tenant %q: %w", tenant, err))
 			}
 		}
@@ -144,12 +147,16 @@ func (b *Biller) report(tenant string, run billing.Run) {
 type terms struct {
 	billing.Terms
 	processor Processor
-	holder    string // names this pass among all of all processes
+	holder    string    // names this pass among all of all processes
+	until     time.Time // by this process's clock, when nothing more is begun; zero for never
 }
+
+// over says whether nothing more is to be begun.
+func (t *terms) over() bool { return !t.until.IsZero() && time.Now().After(t.until) }
 
 // terms reads the configuration and checks the account and its meter. A refusal says why nothing can be sent; nil and no refusal
 // when the tenant is not billed.
-func (b *Biller) terms(ctx context.Context, tenant string) (*terms, *billing.Refusal, error) {
+func (b *Biller) terms(ctx context.Context, tenant string, within time.Duration) (*terms, *billing.Refusal, error) {
 	t, err := b.o.Books.BillingTerms(ctx, tenant)
 	if err != nil || t == nil {
 		return nil, nil, err
@@ -168,14 +175,18 @@ func (b *Biller) terms(ctx context.Context, tenant string) (*terms, *billing.Ref
 	if fault := billing.CheckMeter(t.Config, m); fault != "" {
 		return nil, &billing.Refusal{Reason: fault}, nil
 	}
-	return &terms{Terms: *t, processor: p, holder: rand.Text()}, nil, nil
+	until := time.Time{}
+	if within > 0 {
+		until = time.Now().Add(within)
+	}
+	return &terms{Terms: *t, processor: p, holder: rand.Text(), until: until}, nil, nil
 }
 
 // Bill does what can be done now about a tenant's usage: it plans what is due, and then tells the processor. Called again, or
-// by several at once, it does nothing twice.
-func (b *Biller) Bill(ctx context.Context, tenant string) (billing.Run, error) {
+// by several at once, it does nothing twice. It begins nothing more once the given time is over; 0 for no limit but ctx.
+func (b *Biller) Bill(ctx context.Context, tenant string, within time.Duration) (billing.Run, error) {
 	run := billing.Run{Refusals: []billing.Refusal{}}
-	t, refusal, err := b.terms(ctx, tenant)
+	t, refusal, err := b.terms(ctx, tenant, within)
 	if refusal != nil {
 		run.Refusals = append(run.Refusals, *refusal)
 	}

@@ -23,8 +23,9 @@ type Books interface {
 	DueUsage(ctx context.Context, tenant, customerID string, from, to time.Time, after *billing.Line, limit int) ([]billing.Line, error)
 	// HeldIn tells what periods hold, as the planner wants it.
 	HeldIn(ctx context.Context, l billing.Lane, periods []billing.Period) ([]billing.Held, error)
-	// RecordIntent appends an intent with its claims. billing.ErrClaimed: another intent claims one of its lines.
-	RecordIntent(ctx context.Context, tenant string, i billing.Intent) error
+	// RecordIntents appends intents with their claims, each on its own, and returns how many. billing.ErrClaimed: another intent
+	// claims a line of one of them.
+	RecordIntents(ctx context.Context, tenant string, intents []billing.Intent) (recorded int, err error)
 
 	// HoldLane takes or prolongs the lease of a lane; false when another has it. The clock is the store's.
 	HoldLane(ctx context.Context, l billing.Lane, holder string, lease time.Duration) (bool, error)

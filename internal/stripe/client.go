@@ -21,7 +21,7 @@ import (
 const DefaultURL = "https://api.stripe.com"
 
 // DefaultTimeout bounds a call from the first byte to the last.
-const DefaultTimeout = 30 * time.Second
+const DefaultTimeout = 20 * time.Second
 
 const maxKey = 255 // bytes of a secret key, as Stripe promises
 

@@ -131,3 +131,45 @@ type Gauges struct {
 	DriftTokens    int64         // by how much totals differed at the last reconciliations, without sign
 	Disagreements  int64         // standings that are lower or higher
 }
+
+// Status is how a tenant's billing stands.
+type Status struct {
+	Revision       int64           `json:"config_revision" jsonschema:"of the configuration in force; 0: there is none, and nothing is billed"`
+	Pending        int64           `json:"pending" jsonschema:"intents that are planned and not known to count"`
+	PendingTokens  int64           `json:"pending_tokens"`
+	Ambiguous      int64           `json:"ambiguous" jsonschema:"of these, attempted without a known outcome"`
+	OldestPending  *time.Time      `json:"oldest_pending_at" jsonschema:"when the oldest of them was planned"`
+	Parked         int64           `json:"parked"`
+	Stopped        int64           `json:"stopped" jsonschema:"each holds up its customer until somebody has looked"`
+	Unmapped       []UnmappedUsage `json:"unmapped" jsonschema:"customers with unclaimed usage that the configuration maps to nobody, by customer, at most 100"`
+	UnmappedTokens int64           `json:"unmapped_tokens"`
+	Standings      []Standing      `json:"standings" jsonschema:"what the last reconciliations found, at most 1000, disagreements first"`
+}
+
+// UnmappedUsage is a customer whose usage waits since nobody is billed for it.
+type UnmappedUsage struct {
+	CustomerID string    `json:"customer_id" jsonschema:"empty: the reports name none, or were erased"`
+	Tokens     int64     `json:"tokens"`
+	Lines      int64     `json:"lines"`
+	Since      time.Time `json:"since" jsonschema:"as_of of the oldest"`
+}
+
+// Waited is an intent that waits for a person: it is parked or stopped, with the outcome that made it so.
+type Waited struct {
+	Seq            int64     `json:"seq" jsonschema:"of the intent"`
+	Identifier     string    `json:"identifier"`
+	StripeCustomer string    `json:"stripe_customer"`
+	MeterID        string    `json:"meter_id"`
+	Value          int64     `json:"value" jsonschema:"tokens"`
+	Timestamp      time.Time `json:"timestamp"`
+	Window         Period    `json:"window"`
+	Period         Period    `json:"billing_period"`
+	State          State     `json:"state" jsonschema:"parked or stopped"`
+	Cause          Cause     `json:"cause"`
+	OutcomeSeq     int64     `json:"outcome_seq" jsonschema:"of the entry that says so"`
+	Since          time.Time `json:"since"`
+	Attempts       int       `json:"attempts"`
+	Status         int       `json:"status" jsonschema:"of HTTP, 0 for none"`
+	Code           string    `json:"code"`
+	Detail         string    `json:"detail"`
+}

@@ -156,3 +156,11 @@ func (f *Fake) Total(meterID, customer string) int64 {
 	}
 	return sum
 }
+
+// HasMeter says whether there is a meter of that id.
+func (f *Fake) HasMeter(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.state.meters[id]
+	return ok
+}
