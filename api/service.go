@@ -54,6 +54,30 @@ func (a *API) readyz(c *call) (reply, error) {
 	return reply{status: 200, body: HealthBody{Status: "ready"}}, nil
 }
 
+// ReadyBody is the private listener's answer: what a load balancer need not know.
+type ReadyBody struct {
+	HealthBody
+	Entries    int64        `json:"entries"` // recorded
+	ClickHouse ShippingBody `json:"clickhouse"`
+}
+
+// ReadyDetail answers GET /readyz on the private listener: as the public one, with how much is recorded, and how far ClickHouse
+// is behind and differs. Neither decides.
+func (a *API) ReadyDetail() http.Handler {
+	return a.serve(&Route{Method: "GET", Path: "/readyz", Name: "readyDetail", Public: true, handle: func(c *call) (reply, error) {
+		yes, err := a.readyz(c)
+		if err != nil {
+			return reply{}, err
+		}
+		head, err := a.store.Head(c.ctx())
+		if err != nil {
+			return reply{}, err
+		}
+		shipping, err := a.shipping(c)
+		return reply{status: yes.status, body: ReadyBody{HealthBody{Status: "ready"}, head.Next(), shipping}}, err
+	}})
+}
+
 func (a *API) getMetrics(*call) (reply, error) {
 	families, err := a.registry.Gather()
 	if err != nil {

@@ -2,10 +2,12 @@ package api_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"reflect"
 	"slices"
@@ -396,6 +398,17 @@ func TestOperatorsSeeHowFarClickHouseIsBehind(t *testing.T) {
 	s.as(t, kinds.Operator, http.MethodGet, "/v1/shipping", "").into(t, &before)
 	ship(t, shipper)
 	s.as(t, kinds.Operator, http.MethodGet, "/v1/shipping", "").into(t, &after)
+	private := httptest.NewServer(s.api.ReadyDetail())
+	defer private.Close()
+	res, err := http.Get(private.URL + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var ready api.ReadyBody
+	if err := json.NewDecoder(res.Body).Decode(&ready); err != nil || res.StatusCode != http.StatusOK || ready.Status != "ready" || ready.Entries != 1 || !reflect.DeepEqual(ready.ClickHouse, after) {
+		t.Errorf("%d %+v, %v", res.StatusCode, ready, err)
+	}
 	if !before.Configured || before.LagEntries != 1 || before.NextSeq != 0 || after.LagEntries != 0 || after.NextSeq != 1 || after.LastError != "" {
 		t.Errorf("%+v, then %+v", before, after)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ledgerd/internal/clickhouse"
 	"ledgerd/internal/devstack/engine"
+	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres"
 	"ledgerd/internal/relay"
 )
@@ -46,6 +47,9 @@ type rebuildCmd struct{}
 func (rebuildCmd) Run(p *process, c *cli) error {
 	return c.Clickhouse.with(p, func(store *postgres.Store, ch *clickhouse.Client) error {
 		head, err := store.Head(p.ctx)
+		if errors.Is(err, kinds.ErrNotFound) {
+			return errors.New("this database has no log yet: `ledgerd serve` makes it, and ships by itself")
+		}
 		if err != nil {
 			return err
 		}

@@ -100,6 +100,9 @@ func TestDevShipsToItsEngine(t *testing.T) {
 	}
 	dev.shipped(t)
 	chtest.Exec(t, dev.ClickHouseURL, "SELECT throwIf(count() != 40 OR sum(tokens) != 780) FROM usage")
+	if status, ready := fetch(t, dev.PrivateURL+"/readyz", ""); status != http.StatusOK || !bytes.Contains(ready, []byte(`"drifted_days":0`)) {
+		t.Errorf("the private listener's readyz: %d %s", status, ready)
+	}
 	for _, command := range [][]string{{"clickhouse", "rebuild"}, {"clickhouse", "reconcile"}, {"clickhouse", "quarantine", "list"}, {"clickhouse", "quarantine", "replay"}} {
 		var out bytes.Buffer
 		if code := run(t.Context(), append(command, dev.databases()...), nil, &out, &out); code != 0 {

@@ -98,7 +98,7 @@ func TestBootstrapThenServe(t *testing.T) {
 		t.Fatalf("dev.json: %+v, %v", conn, err)
 	}
 	for _, verb := range []string{"status", "up"} {
-		if code, stdout, stderr := command(t.Context(), "migrate", verb, "--migrate-url", conn.MigrateURL); code != 0 || strings.Contains(stdout, "pending") {
+		if code, stdout, stderr := command(t.Context(), "migrate", verb, "--migrate-url", conn.MigrateURL, "--clickhouse-url", conn.ClickHouseURL); code != 0 || strings.Contains(stdout, "pending") {
 			t.Errorf("migrate %s: exit %d, %s%s", verb, code, stdout, stderr)
 		}
 	}

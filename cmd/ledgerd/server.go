@@ -42,6 +42,7 @@ type server struct {
 	public   net.Listener
 	private  net.Listener // nil for none
 	handler  http.Handler
+	ready    http.Handler // of the private listener
 	metrics  *prometheus.Registry
 	kept     *checkpointFile
 	usage    *clickhouse.Client // nil for none
@@ -124,7 +125,7 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = a.Handler()
+	s.handler, s.ready = a.Handler(), a.ReadyDetail()
 	return s, nil
 }
 
@@ -259,9 +260,10 @@ func (s *server) serve(ctx context.Context, group *errgroup.Group, l net.Listene
 	})
 }
 
-// privateHandler is for the operator's network only: metrics and profiles, without a token.
+// privateHandler is for the operator's network only: metrics, profiles and the details of /readyz, without a token.
 func (s *server) privateHandler() http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

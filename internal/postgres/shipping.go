@@ -109,8 +109,9 @@ func readStretch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int
 	return b, addErased(ctx, tx, b)
 }
 
-// maxFrames bounds a batch's frames, and so the memory that it takes: one report may have thousands.
-const maxFrames = 150_000
+// maxFrames bounds a batch's frames, and so the memory that it takes, of which there are two while one is read ahead: one report
+// may have thousands. Three times as many ship no faster.
+const maxFrames = 50_000
 
 // stretchSQL is one line more than a batch has, with the frames up to and with each line.
 const stretchSQL = `(SELECT u.*, sum(coalesce(cardinality(u.frame_tokens), 0)) OVER (ORDER BY u.seq, u.line ROWS UNBOUNDED PRECEDING) AS frames

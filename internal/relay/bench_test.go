@@ -6,37 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"ledgerd/internal/devstack/chtest"
 	"ledgerd/internal/postgres/ledgertest"
 	"ledgerd/metering"
 )
-
-// fill writes usage lines straight into the tables, as a superuser: one per entry, each with frames of distinct digests.
-func (r *rig) fill(b testing.TB, entries, frames int) {
-	b.Helper()
-	conn, err := pgx.Connect(b.Context(), r.AdminURL)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close(b.Context())
-	for _, step := range []struct {
-		sql  string
-		args []any
-	}{
-		{`INSERT INTO ledger.usage_lines (seq, tenant, line, request_id, turn_id, customer_id, provider_id, as_of, frames_served, frames_rejected, tokens,
-		                                  frame_ids, frame_digests, frame_tokens)
-		  SELECT n, $3, 0, 'req-' || n, 'turn-' || n / 4, 'customer-' || n % 100, 'provider-' || n % 7, now() - n * interval '1 second', $2, 0, 10 * $2::int,
-		         array_agg('page/' || n % 500 || '/' || f), array_agg('sha256:' || encode(sha256((n || '/' || f)::bytea), 'hex')), array_agg(10)
-		  FROM generate_series(0, $1::int - 1) n, generate_series(1, $2::int) f GROUP BY n`, []any{entries, frames, ledgertest.Tenant}},
-		{`UPDATE ledger.head SET size = $1, root = sha256('made up')`, []any{entries}},
-	} {
-		if _, err := conn.Exec(b.Context(), step.sql, step.args...); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
 
 // What a rebuild ships in a second, to the embedded engine.
 func BenchmarkShip(b *testing.B) {
@@ -45,7 +18,7 @@ func BenchmarkShip(b *testing.B) {
 		b.Run(fmt.Sprintf("frames=%d", frames), func(b *testing.B) {
 			const entries = 100_000
 			r := newRig(b)
-			r.fill(b, entries, frames)
+			ledgertest.FillUsage(b, r.AdminURL, entries, frames)
 			for b.Loop() {
 				if err := r.client.Empty(b.Context()); err != nil {
 					b.Fatal(err)

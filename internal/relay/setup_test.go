@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,6 +186,7 @@ var errFault = errors.New("made up by the test")
 type faulty struct {
 	*clickhouse.Client
 	faults  []fault // of the next calls
+	down    atomic.Bool
 	inserts int
 }
 
@@ -198,6 +200,9 @@ func (f *faulty) next() fault {
 }
 
 func (f *faulty) do(call func() error) error {
+	if f.down.Load() {
+		return errFault
+	}
 	switch f.next() {
 	case notWritten:
 		return errFault

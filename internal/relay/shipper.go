@@ -52,6 +52,8 @@ const (
 	defaultPoll  = 250 * time.Millisecond
 	// lease is how long a process that has died keeps the others from shipping. A batch may take longer: its holder prolongs.
 	lease = 15 * time.Second
+	// lookEvery is how old the status gets, whether there is always more to ship or nobody takes it.
+	lookEvery = 500 * time.Millisecond
 	// attemptLimit bounds one batch, so that a server that hangs is asked again.
 	attemptLimit = 2 * time.Minute
 )
@@ -60,7 +62,8 @@ const (
 type Shipper struct {
 	o      Options
 	status atomic.Pointer[metering.Shipping]
-	due    time.Time       // of the next reconciliation
+	due    time.Time // of the next reconciliation
+	looked time.Time
 	ahead  *metering.Batch // what probably comes next; nil when nothing was read ahead
 }
 
@@ -89,14 +92,17 @@ func (s *Shipper) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			pause := wait.next()
 			s.o.Logger.Warn("shipping usage to ClickHouse", "error", err, "retry_in", pause)
-			s.look(ctx)
-			sleep(ctx, pause)
+			s.lookFor(ctx, pause)
 			continue
 		}
 		wait.reset()
 		if !more {
 			s.reconcile(ctx)
+		}
+		if !more || time.Since(s.looked) > lookEvery {
 			s.look(ctx)
+		}
+		if !more {
 			sleep(ctx, s.o.Poll)
 		}
 	}
@@ -112,8 +118,21 @@ func (s *Shipper) release(ctx context.Context) {
 }
 
 func (s *Shipper) look(ctx context.Context) {
+	s.looked = time.Now()
 	if v, err := s.o.Log.Shipping(ctx); err == nil { // the log's absence is noticed by everything else
 		s.status.Store(&v)
+	}
+}
+
+// lookFor waits, and keeps the status fresh: a server that is away is when a lag matters most.
+func (s *Shipper) lookFor(ctx context.Context, pause time.Duration) {
+	for end := time.Now().Add(pause); ctx.Err() == nil; {
+		s.look(ctx)
+		left := time.Until(end)
+		if left <= 0 {
+			return
+		}
+		sleep(ctx, min(left, lookEvery))
 	}
 }
 

@@ -59,3 +59,30 @@ func (l *Ledger) FillVolume(tb testing.TB, v Volume) {
 	exec(`UPDATE ledger.head SET size = $1, root = sha256('made up'), recorded_at = greatest(recorded_at, $2)`, v.Reports+first, v.From.Add(v.Over))
 	exec(`ANALYZE ledger.entries, ledger.usage_lines, ledger.consents, ledger.provider_declarations`)
 }
+
+// FillUsage writes usage lines straight into the tables of a database, as a superuser: one of each entry, with frames of distinct
+// digests. As after FillVolume nothing can be proven or appended.
+func FillUsage(tb testing.TB, adminURL string, entries, frames int) {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), adminURL)
+	if err != nil {
+		tb.Fatalf("ledgertest: %v", err)
+	}
+	defer conn.Close(tb.Context())
+	for _, step := range []struct {
+		sql  string
+		args []any
+	}{
+		{`INSERT INTO ledger.usage_lines (seq, tenant, line, request_id, turn_id, customer_id, provider_id, as_of, frames_served, frames_rejected, tokens,
+		                                  frame_ids, frame_digests, frame_tokens)
+		  SELECT n, $3, 0, 'req-' || n, 'turn-' || n / 4, 'customer-' || n % 100, 'provider-' || n % 7, now() - n * interval '1 second', $2, 0, 10 * $2::int,
+		         array_agg('page/' || n % 500 || '/' || f), array_agg('sha256:' || encode(sha256((n || '/' || f)::bytea), 'hex')), array_agg(10)
+		  FROM generate_series(0, $1::int - 1) n, generate_series(1, $2::int) f GROUP BY n`, []any{entries, frames, Tenant}},
+		{`UPDATE ledger.head SET size = $1, root = sha256('made up')`, []any{entries}},
+		{`ANALYZE ledger.usage_lines`, nil},
+	} {
+		if _, err := conn.Exec(tb.Context(), step.sql, step.args...); err != nil {
+			tb.Fatalf("ledgertest: %v", err)
+		}
+	}
+}
