@@ -72,13 +72,20 @@ func (s *service) evidence(t *testing.T, role kinds.Role, query string) []byte {
 	return raw
 }
 
-// verify checks a file as a stranger would, and fails the test if it does not pass.
-func (s *service) verify(t *testing.T, file []byte) evidence.Report {
+// report checks a file as a stranger would.
+func (s *service) report(t *testing.T, file []byte) evidence.Report {
 	t.Helper()
 	r, err := evidence.Verify(t.Context(), bytes.NewReader(file), int64(len(file)), evidence.Options{Keys: []string{s.vkey(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+// verify is report that fails the test if the file does not pass.
+func (s *service) verify(t *testing.T, file []byte) evidence.Report {
+	t.Helper()
+	r := s.report(t, file)
 	if r.Failed() {
 		t.Fatalf("%+v\n%+v", r.Checks, r.Remarks)
 	}

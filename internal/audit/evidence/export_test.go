@@ -63,7 +63,10 @@ func (m Manifest) Encode() ([]byte, error) { return m.encode() }
 func ParseManifest(raw []byte) (Manifest, error) { return parseManifest(raw) }
 
 // ParseLine reads an entry's line.
-func ParseLine(raw []byte) (Item, error) { return parseLine(raw) }
+func ParseLine(raw []byte) (Item, error) {
+	i, _, err := parseLine(raw, nil)
+	return i, err
+}
 
 // EncodeLine writes an entry's line.
 func (i Item) EncodeLine() []byte { return i.encode(nil) }

@@ -89,15 +89,15 @@ func (i Item) writable() error {
 
 var errLine = errors.New("the line is not in the form that evidence files have")
 
-// parseLine reads a line in its one spelling. What it says of the entry is believed of nothing yet; of the entry just what
-// the line holds is set. Its bytes alias the line.
-func parseLine(raw []byte) (Item, error) {
+// parseLine reads a line in its one spelling. Nothing that it says of the entry is believed yet; of the entry just what the
+// line holds is set. Its bytes alias the line, and room, which is used and given back for the next line.
+func parseLine(raw, room []byte) (i Item, used []byte, err error) {
 	head, content, has := bytes.Cut(raw, []byte(contentMember))
+	room = append(append(room[:0], head...), '}')
 	if has {
 		content = bytes.TrimSuffix(content, []byte("}"))
-		head = append(bytes.Clone(head), '}')
+		head = room
 	}
-	var i Item
 	e := &i.Entry
 	salted, erased := false, false
 	d := strictjson.NewDecoder(head, strictjson.Closed)
@@ -113,15 +113,17 @@ func parseLine(raw []byte) (Item, error) {
 		strictjson.Req("envelope", func() { e.Envelope = d.Raw(d.Skip) }),
 	)
 	if err := d.Finish(); err != nil || salted != has || erased == has || !relationForm.MatchString(i.Relation) {
-		return Item{}, errLine
+		return Item{}, room, errLine
 	}
 	if has {
 		e.Content = content
 	}
-	if !bytes.Equal(i.encode(make([]byte, 0, len(raw))), raw) {
-		return Item{}, errLine
+	n := len(room)
+	room = i.encode(room)
+	if !bytes.Equal(room[n:], raw) {
+		return Item{}, room, errLine
 	}
-	return i, nil
+	return i, room, nil
 }
 
 func seqOf(d *strictjson.Decoder) int64 { return int64(d.Uint64() & strictjson.MaxInteger) }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -62,6 +64,7 @@ type verifier struct {
 
 	members  []stored
 	manifest Manifest
+	buffer   []byte          // of the member that is being checked
 	anchors  []*audit.Anchor // by incarnation, each of a log's checkpoint that was verified; nil for the others
 	entries  entryChecks
 }
@@ -91,11 +94,13 @@ func (v *verifier) verifiers(origin string) []note.Verifier {
 	return list
 }
 
-// read reads a member, which the directory bounds, and compares it with the directory's checksum.
+// read reads a member, which the directory bounds, and compares it with the directory's checksum. Its bytes are good until the
+// next one is read.
 func (v *verifier) read(s stored) ([]byte, error) {
-	data, err := readAt(v.r, s.data(), s.size)
-	if err != nil {
-		return nil, unreadable(s.name, err.Error())
+	v.buffer = slices.Grow(v.buffer[:0], int(s.size))
+	data := v.buffer[:s.size]
+	if n, err := v.r.ReadAt(data, s.data()); n < len(data) {
+		return nil, unreadable(s.name, "reading it: "+err.Error())
 	}
 	if crc32.ChecksumIEEE(data) != s.crc {
 		v.fail(checkMembers, s.name, noSeq, "its bytes are not those that the archive's directory has the checksum of")
@@ -113,6 +118,7 @@ func (v *verifier) readManifest() error {
 	if err != nil {
 		return err
 	}
+	raw = bytes.Clone(raw)
 	if v.manifest, err = parseManifest(raw); err != nil {
 		return unreadable(manifestName, err.Error())
 	}

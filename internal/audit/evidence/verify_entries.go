@@ -24,18 +24,19 @@ type entryChecks struct {
 	policies       map[int64]audit.RecordedPolicy
 	erased         map[int64]int64 // entry → the erasure that it names, until one does name it
 	summary        summary
+	room           []byte // for reading a line
 }
 
 // place is where an entry's line is.
 type place struct {
-	member, line int
-	offset       int64 // in the file
-	length       int
 	kind         *kinds.Kind
+	offset       int64 // in the file
+	length       int32
+	member, line int32
 	erased       bool
 }
 
-func (p place) String() string { return fmt.Sprintf("%s, line %d", entriesName(p.member), p.line) }
+func (p place) String() string { return fmt.Sprintf("%s, line %d", entriesName(int(p.member)), p.line) }
 
 // checkEntries checks everything about the entries: each by itself, and those that concern each other.
 func (v *verifier) checkEntries(ctx context.Context) error {
@@ -76,9 +77,10 @@ func (v *verifier) checkLines(ctx context.Context, member int, data []byte) erro
 			return err
 		}
 		raw, rest, ended := bytes.Cut(data, []byte("\n"))
-		at := place{member: member, line: n, offset: offset, length: len(raw)}
+		at := place{member: int32(member), line: int32(n), offset: offset, length: int32(len(raw))}
 		offset, data = offset+int64(len(raw))+1, rest
-		i, err := parseLine(raw)
+		i, room, err := parseLine(raw, v.entries.room)
+		v.entries.room = room
 		if err != nil || !ended {
 			v.fail(checkManifest, at.String(), noSeq, "the line is not in the form that evidence files have")
 			v.entries.broken = true

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,7 @@ func (v *verifier) checkKnown(e ledger.Entry, at place, x *audit.Examination) {
 	case at.kind.IsJudged():
 		x.Rejudge(v.parts(x.Joins()))
 	case at.kind == &kinds.TrustPolicyKind:
+		e.Content = bytes.Clone(e.Content) // the policy keeps what it was read from, and the member's bytes are used again
 		if p, err := kinds.ReadTrustPolicy(e); err == nil {
 			v.entries.policies[e.Seq] = audit.RecordedPolicy{Tenant: e.Meta.Tenant, Policy: p}
 		}
@@ -116,7 +118,7 @@ func (v *verifier) part(seq int64) *kinds.ContextPart {
 	if err != nil {
 		return nil
 	}
-	i, err := parseLine(raw)
+	i, _, err := parseLine(raw, nil)
 	if err != nil {
 		return nil
 	}

@@ -43,6 +43,21 @@ func TestWholeFilePasses(t *testing.T) {
 	}
 }
 
+// Entries as large as any may be, one behind the other, fit into members.
+func TestLargestEntries(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.record(tenant, b.usage(1))
+	for range 4 {
+		room := kinds.Conflict.ContentLimit() - 1<<10
+		b.record(tenant, b.accept(&kinds.Conflict, fmt.Sprintf(`{"kind":"usage-report","key":"req-1","claim":"","held_by":0,"ordinal":%d,"artifact":%q,"context":{}}`, b.size(), strings.Repeat("x", room)), "", kinds.Env{}))
+		b.record(tenant, b.usage(int(b.size()+1)))
+	}
+	if r := b.passes(b.file(b.items()...), evidence.Options{}); r.Entries != 9 {
+		t.Errorf("%d entries", r.Entries)
+	}
+}
+
 // What an entry names and the file does not have is said, and never taken for passed.
 func TestAbsentReferences(t *testing.T) {
 	t.Parallel()
