@@ -91,7 +91,7 @@ func (s *service) downloadTo(t *testing.T, path string) int64 {
 	}
 	defer f.Close()
 	n, err := io.Copy(f, res.Body)
-	if err != nil || res.StatusCode != 200 {
+	if err != nil || res.StatusCode != http.StatusOK {
 		t.Fatalf("%d, after %d bytes: %v", res.StatusCode, n, err)
 	}
 	return n

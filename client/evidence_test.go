@@ -21,7 +21,7 @@ func TestEvidenceDownload(t *testing.T) {
 	zip := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "application/zip") }
 	busy := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/problem+json")
-		w.WriteHeader(503)
+		w.WriteHeader(http.StatusServiceUnavailable)
 		fmt.Fprint(w, `{"type":"/docs#busy","title":"t","status":503,"code":"busy"}`)
 	}
 	whole := func(w http.ResponseWriter) { zip(w); fmt.Fprint(w, "whole") }

@@ -112,7 +112,8 @@ func (c *verifyLogCmd) kept(origin string, verifiers []note.Verifier) (none ledg
 
 // keep puts the newest checkpoint in the place of the kept one, all or nothing.
 func (c *verifyLogCmd) keep(p *process, kept, newest ledger.SignedCheckpoint) error {
-	now, text := newest.Checkpoint(), ""
+	var text string
+	now := newest.Checkpoint()
 	switch before := kept.Checkpoint(); {
 	case !kept.Valid():
 		text = fmt.Sprintf("first checkpoint of %s: %d entries, believed as it is", now.Origin, now.Size)

@@ -86,6 +86,13 @@ func (w *watched) put(c ledger.Checkpoint) (text string) {
 	return string(signed)
 }
 
+// sending answers with some bytes.
+func sending(body []byte) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		_, _ = w.Write(body) // who asked may have had enough
+	}
+}
+
 // A log that grows as it should: believed once when that is asked for, and held against it ever after.
 func TestVerifyLogGrows(t *testing.T) {
 	t.Parallel()
@@ -179,11 +186,11 @@ func TestVerifyLogThroughAProxy(t *testing.T) {
 		})
 	}
 	kept := string(mustRead(t, w.file))
-	w.wants("tiles that are others", 1, "do not give the root", tiles(func(rw http.ResponseWriter) { rw.Write(make([]byte, 44*32)) }))
-	w.wants("tiles that are cut", 1, "do not give the root", tiles(func(rw http.ResponseWriter) { rw.Write(make([]byte, 31)) }))
-	w.wants("tiles without end", 2, "more than", tiles(func(rw http.ResponseWriter) { rw.Write(make([]byte, 1<<20)) }))
-	w.wants("tiles that are away", 2, "status 500", tiles(func(rw http.ResponseWriter) { rw.WriteHeader(500) }))
-	w.wants("tiles that are nowhere", 2, "not there", tiles(func(rw http.ResponseWriter) { rw.WriteHeader(404) }))
+	w.wants("tiles that are others", 1, "do not give the root", tiles(sending(make([]byte, 44*32))))
+	w.wants("tiles that are cut", 1, "do not give the root", tiles(sending(make([]byte, 31))))
+	w.wants("tiles without end", 2, "more than", tiles(sending(make([]byte, 1<<20))))
+	w.wants("tiles that are away", 2, "status 500", tiles(func(rw http.ResponseWriter) { rw.WriteHeader(http.StatusInternalServerError) }))
+	w.wants("tiles that are nowhere", 2, "not there", tiles(func(rw http.ResponseWriter) { rw.WriteHeader(http.StatusNotFound) }))
 	w.wants("nobody there", 2, "could not be checked", "http://127.0.0.1:1")
 	w.wants("not a URL", 2, "--url", "127.0.0.1:1")
 	if string(mustRead(t, w.file)) != kept {
@@ -195,7 +202,7 @@ func TestVerifyLogThroughAProxy(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/log/checkpoint"):
 			fmt.Fprint(rw, middle)
 		case strings.Contains(r.URL.Path, ".p/"):
-			rw.WriteHeader(404)
+			rw.WriteHeader(http.StatusNotFound)
 		default:
 			return false
 		}

@@ -18,6 +18,7 @@ var BillingIntent = Kind{
 	Tables:   []*Table{&billingIntents, &billingClaims},
 	check:    checkBillingIntent,
 	project:  projectBillingIntent,
+	refers:   referencesOfIntent,
 }
 
 var billingIntents = Table{Name: "billing_intents", Columns: []Column{

@@ -19,6 +19,7 @@ var BillingOutcome = Kind{
 	Tables:   []*Table{&billingOutcomes},
 	check:    checkBillingOutcome,
 	project:  projectBillingOutcome,
+	refers:   referencesOfOutcome,
 }
 
 var billingOutcomes = Table{Name: "billing_outcomes", Columns: []Column{{Name: "intent_seq"}, {Name: "number"}, {Name: "state"}, {Name: "cause"}}}

@@ -31,6 +31,7 @@ var Correction = Kind{
 	Tables:        []*Table{&corrections, &usageLines},
 	check:         checkCorrection,
 	project:       projectCorrection,
+	refers:        referencesOfCorrection,
 	shape:         func(d *strictjson.Decoder) { decodeCorrection(d) },
 }
 

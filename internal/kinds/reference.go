@@ -13,6 +13,10 @@ import (
 type Reference struct {
 	Relation string // what the entry is to the one that names it: lower case letters, digits and hyphens, at most 64
 	Seq      int64
+
+	// Once is a part of the entry that no second one of the kind may name in this relation, such as a usage line that is billed
+	// once; "" where others may name it too.
+	Once string
 }
 
 // References lists what a recorded content of the kind names, each once, in the order of the content; most kinds name nothing.
@@ -25,10 +29,10 @@ func (k *Kind) References(c ledger.Content) ([]Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, seen := all[:0], map[int64]bool{}
+	list, seen := all[:0], map[Reference]bool{}
 	for _, r := range all {
-		if !seen[r.Seq] {
-			seen[r.Seq] = true
+		if !seen[r] {
+			seen[r] = true
 			list = append(list, r)
 		}
 	}
@@ -75,4 +79,32 @@ func referencesOfConflict(c ledger.Content) ([]Reference, error) {
 		return nil, err
 	}
 	return []Reference{{Relation: "held-by", Seq: a.HeldBy}}, nil
+}
+
+// referencesOfIntent are the usage lines that it bills, each once, or the intent that it stands for.
+func referencesOfIntent(c ledger.Content) ([]Reference, error) {
+	i, err := parseIntent(recorded(c))
+	if err != nil {
+		return nil, err
+	}
+	var list []Reference
+	if i.Replaces != 0 {
+		list = append(list, Reference{Relation: "replaced", Seq: i.Replaces})
+	}
+	for _, claim := range i.Claims {
+		list = append(list, Reference{Relation: "billed", Seq: claim.Seq, Once: claim.ProviderID})
+	}
+	return list, nil
+}
+
+// referencesOfOutcome is the intent of which something became known.
+func referencesOfOutcome(c ledger.Content) ([]Reference, error) {
+	o, err := parseOutcome(recorded(c))
+	return []Reference{{Relation: BillingIntent.Name, Seq: o.Intent}}, err
+}
+
+// referencesOfCorrection are what is taken back, and the report that it goes back to.
+func referencesOfCorrection(c ledger.Content) ([]Reference, error) {
+	taken, err := decodeReceiver(c.Receiver)
+	return []Reference{{Relation: "corrected", Seq: taken.Seq}, {Relation: UsageReport.Name, Seq: taken.ReportSeq}}, err
 }

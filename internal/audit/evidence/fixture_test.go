@@ -117,6 +117,10 @@ func (b *book) accept(k *kinds.Kind, artifact, context string, env kinds.Env) *k
 	if env.Now.IsZero() {
 		env.Now = begin
 	}
+	var err error
+	if env.Needs, err = k.Needs(s); err != nil {
+		b.tb.Fatalf("%s: %v", k.Name, err)
+	}
 	a, err := k.Accept(s, env)
 	if err != nil {
 		b.tb.Fatalf("%s: %v", k.Name, err)

@@ -90,7 +90,7 @@ var checks = [...]struct{ name, what string }{
 	{string(audit.CheckVerdict), "each recorded verdict is reached again, from the policy and entries that it names"},
 	{checkErasure, "a content is absent only where an erasure in the file names the entry"},
 	{checkReference, "entries that others name are in the file, before them"},
-	{checkClaim, "no name that an entry reserves is claimed for another value"},
+	{checkClaim, "no name that an entry reserves is claimed for another value, and no usage line is billed twice"},
 	{checkOrder, "seqs ascend, times never go back, no key is there twice"},
 	{checkSummary, "the page for people says just what the entries say"},
 }

@@ -19,7 +19,7 @@ type entryChecks struct {
 	last           int64
 	lastTime       time.Time
 	seen           map[int64]place
-	keys           map[[16]byte]int64    // tenant, kind and key → seq
+	keys           map[[16]byte]int64    // tenant, kind and key, or what is named once → seq
 	claims         map[[16]byte][16]byte // space and name → value
 	policies       map[int64]audit.RecordedPolicy
 	erased         map[int64]int64 // entry → the erasure that it names, until one does name it

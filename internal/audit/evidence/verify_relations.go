@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
@@ -37,6 +38,7 @@ func (v *verifier) checkReferences(e ledger.Entry, at place, c ledger.Content) (
 		v.fail(checkReference, at.String(), e.Seq, "what it names can't be read")
 	}
 	for _, r := range list {
+		v.checkOnce(e, at, r)
 		switch _, there := v.entries.seen[r.Seq]; {
 		case r.Seq >= e.Seq:
 			v.fail(checkReference, at.String(), e.Seq, "it names entry %d as its %s, which is not before it", r.Seq, r.Relation)
@@ -48,6 +50,20 @@ func (v *verifier) checkReferences(e ledger.Entry, at place, c ledger.Content) (
 		}
 	}
 	return absent
+}
+
+// checkOnce finds what two entries of a kind name that only one may, such as a usage line that is billed twice.
+func (v *verifier) checkOnce(e ledger.Entry, at place, r kinds.Reference) {
+	if r.Once == "" {
+		return
+	}
+	name := short(e.Meta.Tenant, at.kind.Name, r.Relation, strconv.FormatInt(r.Seq, 10), r.Once)
+	if before, twice := v.entries.keys[name]; twice {
+		v.fail(checkClaim, at.String(), e.Seq, "entry %d is %s by it and by entry %d already", r.Seq, r.Relation, before)
+		return
+	}
+	v.entries.keys[name] = e.Seq
+	v.pass(checkClaim)
 }
 
 // checkClaims holds the names that entries claim against each other.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -15,6 +16,7 @@ import (
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres/ledgertest"
 	"ledgerd/ledger"
+	"ledgerd/metering/billing"
 )
 
 func TestWholeFilePasses(t *testing.T) {
@@ -186,13 +188,42 @@ func TestWrongEntriesFail(t *testing.T) {
 	}
 }
 
-func content(b *book, index int) ledger.Content {
+// What was billed comes with the usage that it bills, and no line is billed twice.
+func TestBilled(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.record(tenant, b.usage(5))
+	b.record(tenant, b.usage(6))
+	intent := b.intent(0, 5)
+	b.record(tenant, intent)
+	outcome, err := kinds.NewBillingOutcome(billing.Outcome{Intent: 2, Identifier: intent.Key, Number: 1, State: billing.Parked, Cause: billing.ByRefusal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.record(tenant, outcome)
+	b.record(tenant, b.intent(1, 6))
+	r := b.passes(b.file(b.items()...), evidence.Options{})
+	if r.Check("reference").Passed != 3 || r.Check("claim").Passed != 2 {
+		t.Errorf("%+v %+v", r.Check("reference"), r.Check("claim"))
+	}
+	b.record(tenant, b.intent(1, 7))
+	b.fails("one line twice", b.file(b.items()...), evidence.Options{}, "claim", "entry 1 is billed by it and by entry 4 already")
+}
+
+// intent bills the line of an entry.
+func (b *book) intent(seq, tokens int64) *kinds.Accepted {
 	b.tb.Helper()
-	c, err := ledger.ParseContent(b.entries[index].Content)
+	c, err := billing.ParseConfig([]byte(ledgertest.BillingArtifact("customer")))
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	return c
+	line := billing.Line{Seq: seq, ProviderID: "north-llm", AsOf: ledgertest.BillingStart.Add(time.Hour), Tokens: tokens}
+	made := billing.Make(billing.Ask{Origin: origin, Revision: 1, Config: c, Mapping: c.Customers[0], Lines: []billing.Line{line}, Now: ledgertest.BillingStart.AddDate(0, 0, 2)})
+	a, err := kinds.NewBillingIntent(made.Intents[0])
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	return a
 }
 
 // A key of another log, an old key, one too few.
