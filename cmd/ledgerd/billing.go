@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -38,6 +39,9 @@ type billingService struct {
 	*relay.Biller
 	books    *postgres.Books
 	accounts *accounts
+
+	mu    sync.Mutex
+	hooks map[string]hook // by tenant
 }
 
 // newBilling makes the biller of a server, nil when billing is off.
@@ -53,20 +57,20 @@ func newBilling(o serverOptions, store *postgres.Store, appender *postgres.Appen
 		Books: books, Logger: o.Log, Now: o.BillingClock, PerSecond: f.BillingRate,
 		Account: func(tenant string, c billing.Config) (relay.Processor, error) { return a.open(tenant, c) },
 	})
-	return &billingService{Biller: b, books: books, accounts: a}
+	return &billingService{Biller: b, books: books, accounts: a, hooks: map[string]hook{}}
 }
 
 // Deliver takes a webhook's delivery: its signature is checked by the tenant's secret first. What it is about is fetched from
 // the tenant's account, and from nowhere that it might name.
 func (s *billingService) Deliver(ctx context.Context, tenant string, body []byte, signature string) (int, error) {
-	t, err := s.books.BillingTerms(ctx, tenant)
+	c, err := s.hooked(ctx, tenant)
 	if err != nil {
 		return 0, err
 	}
-	if t == nil || t.Config.WebhookSecret == "" {
+	if c == nil || c.WebhookSecret == "" {
 		return 0, billing.ErrUnsigned // a stranger learns nothing about which tenants there are
 	}
-	secrets, err := s.accounts.secrets.lookup(tenant, t.Config.WebhookSecret)
+	secrets, err := s.accounts.secrets.lookup(tenant, c.WebhookSecret)
 	if err != nil {
 		return 0, errors.Join(billing.ErrUnsigned, err)
 	}
@@ -74,7 +78,7 @@ func (s *billingService) Deliver(ctx context.Context, tenant string, body []byte
 	if err != nil || !notice.About() {
 		return 0, err
 	}
-	account, err := s.accounts.open(tenant, t.Config)
+	account, err := s.accounts.open(tenant, *c)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", billing.ErrRefused, err)
 	}
@@ -83,6 +87,44 @@ func (s *billingService) Deliver(ctx context.Context, tenant string, body []byte
 		return 0, err
 	}
 	return s.Reported(ctx, tenant, report)
+}
+
+// hookFreshness is how long a configuration is believed for deliveries, so that whoever sends unsigned ones does not make the store
+// read it each time.
+const (
+	hookFreshness = 5 * time.Second
+	maxHooks      = 1000 // tenants
+)
+
+// hook is a configuration as it was read at a time, nil for none.
+type hook struct {
+	config *billing.Config
+	read   time.Time
+}
+
+// hooked is the tenant's configuration in force, or that of a moment ago; nil when it has none.
+func (s *billingService) hooked(ctx context.Context, tenant string) (*billing.Config, error) {
+	s.mu.Lock()
+	known, ok := s.hooks[tenant]
+	s.mu.Unlock()
+	if ok && time.Since(known.read) < hookFreshness {
+		return known.config, nil
+	}
+	t, err := s.books.BillingTerms(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	h := hook{read: time.Now()}
+	if t != nil {
+		h.config = &t.Config
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.hooks) >= maxHooks {
+		clear(s.hooks)
+	}
+	s.hooks[tenant] = h
+	return h.config, nil
 }
 
 // accounts opens the Stripe account of a tenant. A client is kept until its key is exchanged.

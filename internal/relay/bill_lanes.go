@@ -17,6 +17,8 @@ const (
 	laneBatch = 20
 	// laneLimit bounds the intents of one lane in one pass, so that a customer with very many does not keep the others waiting.
 	laneLimit = 2000
+	// silentLanes is how many lanes in a row may get no answer until the rest are left for the next pass.
+	silentLanes = 8
 )
 
 // lanes tells the processor of what is planned, a few customers at once and one call at a time for each.
@@ -32,15 +34,18 @@ func (b *Biller) lanes(ctx context.Context, t *terms) (billing.Run, error) {
 		all   error
 	)
 	slots := make(chan struct{}, b.o.Lanes)
+	silent := 0 // lanes in a row that got no answer at all: the account is away, and waiting for each of them would take hours
 	for _, l := range list {
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
 		}
-		if ctx.Err() != nil || t.over() {
-			mu.Lock()
-			run.More = true
-			mu.Unlock()
+		mu.Lock()
+		end := ctx.Err() != nil || t.over()
+		run.More = run.More || end
+		end = end || silent >= silentLanes
+		mu.Unlock()
+		if end {
 			break
 		}
 		group.Go(func() {
@@ -49,6 +54,10 @@ func (b *Biller) lanes(ctx context.Context, t *terms) (billing.Run, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			run.Add(one)
+			silent++
+			if one.Unresolved == 0 || one.Confirmed+one.Parked > 0 {
+				silent = 0
+			}
 			all = errors.Join(all, err)
 		})
 	}

@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -369,4 +370,50 @@ func TestPendingCounts(t *testing.T) {
 			r.all(t, total)
 		})
 	}
+}
+
+// The loop bills by itself, several tenants, one of which has no account to bill with.
+func TestTheLoopBills(t *testing.T) {
+	t.Parallel()
+	r := newBillRig(t, "a")
+	r.use(t, "a", r.clock.now().Add(-2*time.Hour), 10)
+	r.AddTenant(t, "other")
+	other := kinds.Poster{Tenant: "other", Role: kinds.Admin, TokenID: "tok_admin"}
+	if _, err := r.appender.Append(t.Context(), other, ledgertest.BillingConfig(t, nil, "x")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	b := relay.NewBiller(relay.BillerOptions{
+		Books: r.books, Logger: quiet, Now: r.clock.now, Every: 5 * time.Millisecond, PerSecond: 100_000,
+		Account: func(tenant string, _ billing.Config) (relay.Processor, error) {
+			if tenant != ledgertest.Tenant {
+				return nil, errors.New("the secret is not set")
+			}
+			return r.stripe, nil
+		},
+	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.Run(ctx)
+	}()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		list, err := r.Store.Standings(t.Context(), ledgertest.Tenant, r.start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.fake.Total(billMeter, "cus_a") == 10 && len(list) == 1 && b.Status().Pending == 0 {
+			break // billed, and reconciled
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal("the loop does not bill")
+		}
+	}
+	cancel()
+	<-ended
+	r.all(t, 10)
 }

@@ -47,9 +47,9 @@ type Biller struct {
 	o      BillerOptions
 	pace   *pace
 	status atomic.Pointer[billing.Gauges]
-	due    time.Time // of the next reconciliation
 
 	mu        sync.Mutex
+	due       map[string]time.Time // tenant → when it is to be reconciled
 	customers map[customerKey]customerCheck
 	pauses    map[billing.Lane]time.Time // a lane that was told to come back later
 }
@@ -71,7 +71,7 @@ func NewBiller(o BillerOptions) *Biller {
 	if o.Lanes == 0 {
 		o.Lanes = defaultLanes
 	}
-	b := &Biller{o: o, pace: newPace(o.PerSecond), customers: map[customerKey]customerCheck{}, pauses: map[billing.Lane]time.Time{}}
+	b := &Biller{o: o, pace: newPace(o.PerSecond), due: map[string]time.Time{}, customers: map[customerKey]customerCheck{}, pauses: map[billing.Lane]time.Time{}}
 	b.status.Store(&billing.Gauges{})
 	return b
 }
@@ -103,35 +103,68 @@ func (b *Biller) look(ctx context.Context) {
 	}
 }
 
+// tenantsAtOnce bounds the tenants that are billed side by side, so that an account that hangs does not hold up the others.
+const tenantsAtOnce = 4
+
 // pass bills each tenant as far as it can be done now. A tenant that fails does not hold up the others.
 func (b *Biller) pass(ctx context.Context) error {
 	tenants, err := b.o.Books.BillingTenants(ctx)
 	if err != nil {
 		return err
 	}
-	reconcile := !b.o.Now().Before(b.due)
-	var all error
+	var (
+		mu    sync.Mutex
+		all   error
+		group sync.WaitGroup
+		slots = make(chan struct{}, tenantsAtOnce)
+	)
 	for _, tenant := range tenants {
-		for ctx.Err() == nil {
-			run, err := b.Bill(ctx, tenant, 0)
-			b.report(tenant, run)
-			if err != nil {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			if err := b.passTenant(ctx, tenant); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
 				all = errors.Join(all, fmt.Errorf("tenant %q: %w", tenant, err))
 			}
-			if err != nil || !run.Progress() {
-				break
-			}
-		}
-		if reconcile && ctx.Err() == nil {
-			if _, _, err := b.ReconcileTenant(ctx, tenant, 0); err != nil {
-				all = errors.Join(all, fmt.Errorf("reconciling tenant %q: %w", tenant, err))
-			}
-		}
+		})
 	}
-	if reconcile && all == nil {
-		b.due = b.o.Now().Add(b.o.Reconcile)
-	}
+	group.Wait()
 	return all
+}
+
+func (b *Biller) passTenant(ctx context.Context, tenant string) error {
+	for ctx.Err() == nil {
+		run, err := b.Bill(ctx, tenant, 0)
+		b.report(tenant, run)
+		if err != nil {
+			return err
+		}
+		if !run.Progress() {
+			break
+		}
+	}
+	if ctx.Err() != nil || !b.isDue(tenant) {
+		return ctx.Err()
+	}
+	_, _, err := b.ReconcileTenant(ctx, tenant, 0)
+	if errors.Is(err, billing.ErrRefused) {
+		return nil // it was reported by Bill, and is tried again when its turn comes
+	}
+	return err
+}
+
+// isDue says whether the tenant is to be reconciled, and takes the turn. A reconciliation that fails waits for the next: what it
+// would find has time.
+func (b *Biller) isDue(tenant string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.o.Now()
+	if now.Before(b.due[tenant]) {
+		return false
+	}
+	b.due[tenant] = now.Add(b.o.Reconcile)
+	return true
 }
 
 func (b *Biller) report(tenant string, run billing.Run) {
