@@ -108,7 +108,7 @@ func since(t *time.Time) string {
 	return ", the oldest since " + t.UTC().Format(time.RFC3339)
 }
 
-func customers(list []billing.UnmappedUsage) string {
+func customers(list []billing.UnmappedCustomer) string {
 	names := make([]string, 0, len(list))
 	for i, u := range list {
 		if i == 5 {

@@ -62,7 +62,7 @@ const (
 
 // BillingStatus is how a tenant's billing stands. It first catches up with the log.
 func (s *Store) BillingStatus(ctx context.Context, tenant string) (billing.Status, error) {
-	v := billing.Status{Unmapped: []billing.UnmappedUsage{}, Standings: []billing.Standing{}}
+	v := billing.Status{Unmapped: []billing.UnmappedCustomer{}, Standings: []billing.Standing{}}
 	c, err := s.BillingConfig(ctx, tenant)
 	if err != nil || c == nil {
 		return v, err
@@ -86,7 +86,7 @@ func (s *Store) BillingStatus(ctx context.Context, tenant string) (billing.Statu
 	}
 	v.UnmappedTokens = clampInt64(tokens)
 	for _, u := range list {
-		v.Unmapped = append(v.Unmapped, billing.UnmappedUsage{CustomerID: u.CustomerID, Tokens: clampInt64(u.Tokens), Lines: u.Lines, Since: u.Oldest})
+		v.Unmapped = append(v.Unmapped, billing.UnmappedCustomer{CustomerID: u.CustomerID, Tokens: clampInt64(u.Tokens), Lines: u.Lines, Since: u.Oldest})
 	}
 	standings, err := s.Standings(ctx, tenant, time.Unix(0, 0))
 	if len(standings) > 0 {

@@ -134,20 +134,20 @@ type Gauges struct {
 
 // Status is how a tenant's billing stands.
 type Status struct {
-	Revision       int64           `json:"config_revision" jsonschema:"of the configuration in force; 0: there is none, and nothing is billed"`
-	Pending        int64           `json:"pending" jsonschema:"intents that are planned and not known to count"`
-	PendingTokens  int64           `json:"pending_tokens"`
-	Ambiguous      int64           `json:"ambiguous" jsonschema:"of these, attempted without a known outcome"`
-	OldestPending  *time.Time      `json:"oldest_pending_at" jsonschema:"when the oldest of them was planned"`
-	Parked         int64           `json:"parked"`
-	Stopped        int64           `json:"stopped" jsonschema:"each holds up its customer until somebody has looked"`
-	Unmapped       []UnmappedUsage `json:"unmapped" jsonschema:"customers with unclaimed usage that the configuration maps to nobody, by customer, at most 100"`
-	UnmappedTokens int64           `json:"unmapped_tokens"`
-	Standings      []Standing      `json:"standings" jsonschema:"what the last reconciliations found, at most 1000, disagreements first"`
+	Revision       int64              `json:"config_revision" jsonschema:"of the configuration in force; 0: there is none, and nothing is billed"`
+	Pending        int64              `json:"pending" jsonschema:"intents that are planned and not known to count"`
+	PendingTokens  int64              `json:"pending_tokens"`
+	Ambiguous      int64              `json:"ambiguous" jsonschema:"of these, attempted without a known outcome"`
+	OldestPending  *time.Time         `json:"oldest_pending_at" jsonschema:"when the oldest of them was planned"`
+	Parked         int64              `json:"parked"`
+	Stopped        int64              `json:"stopped" jsonschema:"each holds up its customer until somebody has looked"`
+	Unmapped       []UnmappedCustomer `json:"unmapped" jsonschema:"customers with unclaimed usage that the configuration maps to nobody, by customer, at most 100"`
+	UnmappedTokens int64              `json:"unmapped_tokens"`
+	Standings      []Standing         `json:"standings" jsonschema:"what the last reconciliations found, at most 1000, disagreements first"`
 }
 
-// UnmappedUsage is a customer whose usage waits since nobody is billed for it.
-type UnmappedUsage struct {
+// UnmappedCustomer is a customer whose usage waits since nobody is billed for it.
+type UnmappedCustomer struct {
 	CustomerID string    `json:"customer_id" jsonschema:"empty: the reports name none, or were erased"`
 	Tokens     int64     `json:"tokens"`
 	Lines      int64     `json:"lines"`
