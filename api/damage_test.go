@@ -88,7 +88,7 @@ func TestDamagedTurnsAreTheServersFault(t *testing.T) {
 		"recovery": get(fmt.Sprintf("/v1/context-recoveries/%d/verification", seqs[9])), "by seq": post("/v1/verify/context-assembly", ledgertest.Tree{"seq": seqs[3]}),
 	}
 	whole := maps.Clone(judged)
-	whole["turn"] = get("/v1/turns?turn_id=" + turn.ID)
+	whole["turn"] = get("/v1/turns/" + turn.ID)
 	turn.Assemblies[0]["identity"].(ledgertest.Tree)["context_assembly_id"] = "asm-next" // names parts that are damaged
 	whole["joined"] = post("/v1/context-assemblies", turn.Assemblies[0])
 	for name, c := range map[string]struct {

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/go-chi/chi/v5"
+
 	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
 )
@@ -32,22 +34,20 @@ var turnNotes = []string{
 
 func (a *API) turnRoutes() []*Route {
 	return []*Route{{
-		Method: "GET", Path: "/v1/turns", Name: "getTurn", Summary: "A turn whole: what went into each model context, and what was left out and why",
+		Method: "GET", Path: "/v1/turns/{turn_id}", Name: "getTurn", Summary: "A turn whole: what went into each model context, and what was left out and why",
 		Doc: "Profile, snapshot and plans with the ledger's own times, each assembly with its recorded outcome and our verdict, compactions, recoveries, what was refused as a " +
-			"conflict, and findings that join the turn with its usage reports and consent. turn_id is a query parameter, since an id may hold a slash.",
-		Roles: contextReaders,
-		Query: []Param{
-			{Name: "turn_id", Required: true, Form: "string", Doc: "The turn."},
-			{Name: "size", Form: "integer", Doc: "As of this earlier tree size."},
-		},
-		Replies: []Reply{{Status: 200, Doc: "The turn.", Body: TurnBody{}}}, Problems: []string{"not-found", "question-too-wide"}, handle: a.getTurn,
+			"conflict, and findings that join the turn with its usage reports and consent.",
+		Roles:    contextReaders,
+		Segments: []Param{{Name: "turn_id", Required: true, Form: "string", Doc: "The turn, a UUID as context records have it."}},
+		Query:    []Param{{Name: "size", Form: "integer", Doc: "As of this earlier tree size."}},
+		Replies:  []Reply{{Status: 200, Doc: "The turn.", Body: TurnBody{}}}, Problems: []string{"not-found", "question-too-wide"}, handle: a.getTurn,
 	}}
 }
 
 func (a *API) getTurn(c *call) (reply, error) {
-	turnID, err := c.query.identifier("turn_id")
-	if err != nil {
-		return reply{}, err
+	turnID := chi.URLParam(c.http, "turn_id")
+	if turnID == "" || kinds.CheckName(turnID) != nil {
+		return reply{}, kinds.ErrNotFound
 	}
 	head, err := a.store.Head(c.ctx())
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 func (s *service) turn(t *testing.T, role kinds.Role, id string) (body api.TurnBody) {
 	t.Helper()
-	got := s.as(t, role, "GET", "/v1/turns?turn_id="+url.QueryEscape(id), "")
+	got := s.as(t, role, "GET", "/v1/turns/"+url.PathEscape(id), "")
 	if got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
@@ -54,14 +54,16 @@ func TestTurnWhole(t *testing.T) {
 			t.Errorf("joins %+v", got.Joins)
 		}
 	}
-	if got := s.as(t, kinds.Host, "GET", "/v1/turns?turn_id=a/b", ""); got.status != 404 {
-		t.Errorf("an unknown turn: %d", got.status)
+	for _, id := range []string{"a%2Fb", "%00", "%FF", strings.Repeat("a", 600), "%25"} {
+		if got := s.as(t, kinds.Host, "GET", "/v1/turns/"+id, ""); got.status != 404 {
+			t.Errorf("the unknown turn %s: %d", id, got.status)
+		}
 	}
-	if got := s.as(t, kinds.Auditor, "GET", fmt.Sprintf("/v1/turns?turn_id=%s&size=%d", turn.ID, seqs[2]), ""); got.status != 200 || strings.Contains(string(got.body), "asm-1-0\"") {
+	if got := s.as(t, kinds.Auditor, "GET", fmt.Sprintf("/v1/turns/%s?size=%d", turn.ID, seqs[2]), ""); got.status != 200 || strings.Contains(string(got.body), "asm-1-0\"") {
 		t.Errorf("as of before the first assembly: %d %s", got.status, got.body)
 	}
 	stranger := s.token(t, ledgertest.Tenant, kinds.Host, time.Now(), time.Hour)
-	if got := s.do(t, "GET", "/v1/turns?turn_id="+turn.ID, stranger, ""); got.status != 404 {
+	if got := s.do(t, "GET", "/v1/turns/"+turn.ID, stranger, ""); got.status != 404 {
 		t.Errorf("another host's token: %d", got.status)
 	}
 }

@@ -56,7 +56,7 @@ func beside(context ledgertest.Tree, name string, operation ledgertest.Tree) led
 
 func (s story) checkTurn(id string) (got audit.TurnAnswer) {
 	s.t.Helper()
-	s.call("GET", "/v1/turns?turn_id="+id, kinds.Auditor, "", 200, &got)
+	s.call("GET", "/v1/turns/"+id, kinds.Auditor, "", 200, &got)
 	if got.Profile == nil || got.Snapshot == nil || len(got.Assemblies) != 3 || len(got.Compactions) != 1 || len(got.Recoveries) != 1 || len(got.Conflicts) != 1 {
 		s.t.Fatalf("%+v", got)
 	}
@@ -87,7 +87,7 @@ func (s story) eraseFrom(id string, turn audit.TurnAnswer) {
 	first, last := turn.Assemblies[0], turn.Assemblies[2]
 	s.call("POST", "/v1/erasures", kinds.Admin, fmt.Sprintf(`{"reason":"asked by the person","seqs":[%d,%d,%d]}`, first.Plan.Seq, last.Seq, turn.Conflicts[0].Seq), 201, nil)
 	var got audit.TurnAnswer
-	s.call("GET", "/v1/turns?turn_id="+id, kinds.Auditor, "", 200, &got)
+	s.call("GET", "/v1/turns/"+id, kinds.Auditor, "", 200, &got)
 	if len(got.Assemblies) != 2 || got.Assemblies[0].Plan != nil || len(got.Erased) != 1 || got.Erased[0] != first.Plan.Seq || len(got.Conflicts) != 1 {
 		s.t.Errorf("after an erasure: %+v", got)
 	}

@@ -44,7 +44,7 @@ func TestWideAssemblyThroughTheBinary(t *testing.T) {
 		t.Errorf("reproduced %v, %s %v", v.Reproduced, v.Current.Verdict.Verdict, v.Current.Verdict.Findings)
 	}
 	var got audit.TurnAnswer
-	s.call("GET", "/v1/turns?turn_id="+turn.ID, kinds.Auditor, "", 200, &got)
+	s.call("GET", "/v1/turns/"+turn.ID, kinds.Auditor, "", 200, &got)
 	if len(got.Assemblies) != 1 || len(got.Assemblies[0].Included) != 16*64 || len(got.Conflicts) != 1 {
 		t.Errorf("%d assemblies, %d conflicts", len(got.Assemblies), len(got.Conflicts))
 	}
