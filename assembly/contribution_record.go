@@ -31,9 +31,9 @@ type source struct {
 
 func (s source) confirmed() bool { return s.shapeOK && s.scopeOK && s.proofOK }
 
-func (r reader) contributions() []contribution { return list(r, r.contribution) }
+func (r reader) contributions() []contribution { return listOf(r, r.contribution) }
 
-func (r reader) contribution() (c contribution) {
+func (r reader) contribution(c *contribution) {
 	r.Object(
 		into("context_contribution_id", &c.id, r.token),
 		into("context_assembly_id", &c.assembly, r.token),
@@ -63,7 +63,6 @@ func (r reader) contribution() (c contribution) {
 		into("target_slot", &c.slot, r.word),
 		into("kernel_inadmissible_ref", &c.inadmissible, func() string { return orNull(r, r.token) }),
 	)
-	return c
 }
 
 func (r reader) source() (s source) {

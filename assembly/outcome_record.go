@@ -13,7 +13,7 @@ func (r reader) outcome(row func(string, func()) member) (o Outcome) {
 		row("stage", func() { o.Stage = r.wordOf(atProfile, atBind, atPlan, atSettle, atMerge, atFinal, atSettled) }),
 		row("allocations", func() { o.Allocations = list(r, r.allocation) }),
 		row("positions", func() { o.Positions = list(r, r.positionOutcome) }),
-		row("contributions", func() { o.Contributions = list(r, r.contributionOutcome) }),
+		row("contributions", func() { o.Contributions = listOf(r, r.contributionOutcome) }),
 		row("conflicts", func() { o.Conflicts = list(r, r.conflict) }),
 		row("final", func() { o.Final = r.final() }),
 	)
@@ -65,7 +65,7 @@ func (r reader) event() Word {
 
 func (r reader) cacheStatus() Word { return r.wordOf(none, hit, rejected) }
 
-func (r reader) contributionOutcome() (c ContributionOutcome) {
+func (r reader) contributionOutcome(c *ContributionOutcome) {
 	label := func(vocabulary ...Word) func() Word {
 		return func() Word { return orNull(r, func() Word { return r.wordOf(vocabulary...) }) }
 	}
@@ -89,7 +89,6 @@ func (r reader) contributionOutcome() (c ContributionOutcome) {
 		into("original_bytes", &c.OriginalBytes, r.count),
 		into("accepted_bytes", &c.AcceptedBytes, r.count),
 	)
-	return c
 }
 
 func (r reader) sourceRef() (s SourceRef) {

@@ -36,12 +36,19 @@ func (e *RecordError) Rule() Rule {
 // parse reads one closed document (C0-R010, C0-R020). The strict reader refuses whatever the deny list refuses, since a
 // forbidden member is always an unknown one; only after a fault is the whole document searched for forbidden content,
 // which is then what the refusal is about.
+//
+// Every object of a record is read by its table, which knows what stands twice. So the decoder need not remember names.
 func parse[T any](src []byte, read func(reader) T) (T, error) {
+	return parseBy(strictjson.NewWrapper, src, read)
+}
+
+// parseBy is parse with another decoder, for documents of which parts are only read over.
+func parseBy[T any](decoder func([]byte) *strictjson.Decoder, src []byte, read func(reader) T) (T, error) {
 	var zero T
 	if len(src) > MaxRecordBytes {
 		return zero, &RecordError{Code: SchemaInvalid, At: []string{""}, Detail: "the record exceeds 8 MiB"}
 	}
-	d := strictjson.NewDecoder(src, strictjson.Closed)
+	d := decoder(src)
 	v := read(reader{d})
 	err := d.Finish()
 	if tooLarge := d.NotRepresentable(); err == nil && tooLarge != nil {
@@ -120,7 +127,26 @@ func orNull[T any](r reader, read func() T) T {
 // list reads an array. It is never nil, so that an empty list is written as one.
 func list[T any](r reader, read func() T) []T {
 	all := []T{}
-	r.Array(func(int) { all = append(all, read()) })
+	r.Array(func(i int) {
+		if i == 1 { // a longer list grows a few times less
+			all = append(make([]T, 0, 16), all...)
+		}
+		all = append(all, read())
+	})
+	return all
+}
+
+// listOf reads an array of large values, each where it stays.
+func listOf[T any](r reader, read func(*T)) []T {
+	all := []T{}
+	r.Array(func(i int) {
+		if i == 1 {
+			all = append(make([]T, 0, 16), all...)
+		}
+		var zero T
+		all = append(all, zero)
+		read(&all[i])
+	})
 	return all
 }
 

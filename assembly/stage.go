@@ -62,7 +62,8 @@ type recordedMember struct {
 }
 
 func readRecorded(src []byte) ([]recordedMember, error) {
-	return parse(src, func(r reader) (all []recordedMember) {
+	closed := func(src []byte) *strictjson.Decoder { return strictjson.NewDecoder(src, strictjson.Closed) }
+	return parseBy(closed, src, func(r reader) (all []recordedMember) {
 		r.Map(func(name string) {
 			all = append(all, recordedMember{name, r.Raw(r.Skip)})
 		})

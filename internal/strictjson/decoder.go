@@ -98,7 +98,12 @@ func (d *Decoder) Pointer() string { return string(d.path) }
 func (d *Decoder) enter(name string) (back int) {
 	back = len(d.path)
 	d.path = append(d.path, '/')
-	for i := range len(name) {
+	plain := 0
+	for plain < len(name) && name[plain] != '~' && name[plain] != '/' {
+		plain++
+	}
+	d.path = append(d.path, name[:plain]...)
+	for i := plain; i < len(name); i++ {
 		switch name[i] { // RFC 6901 §3
 		case '~':
 			d.path = append(d.path, "~0"...)

@@ -73,19 +73,25 @@ func (d *Decoder) member(members []Member) (i int, ok bool) {
 		d.syntax(err)
 		return 0, false
 	}
-	name := []byte(quoted[1 : len(quoted)-1])
-	if bytes.IndexByte(name, '\\') >= 0 {
-		if name, err = jsontext.AppendUnquote(nil, quoted); err != nil {
-			d.syntax(err)
-			return 0, false
-		}
+	if i = find(members, quoted[1:len(quoted)-1]); i >= 0 || bytes.IndexByte(quoted, '\\') < 0 {
+		return i, true
 	}
+	name, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil {
+		d.syntax(err)
+		return 0, false
+	}
+	return find(members, name), true
+}
+
+// find looks a name up in the table; no name there has what JSON escapes.
+func find(members []Member, name []byte) int {
 	for i := range members {
 		if string(name) == members[i].name {
-			return i, true
+			return i
 		}
 	}
-	return -1, true
+	return -1
 }
 
 // unknownMember reads over a member that no table names; first says that it is the object's first one.
@@ -106,12 +112,19 @@ func (d *Decoder) Map(value func(name string)) {
 	if !d.open('{', "an object is required") {
 		return
 	}
+	seen := map[string]bool{}
 	for d.err == nil && d.dec.PeekKind() != '}' {
 		tok, ok := d.token()
 		if !ok {
 			return
 		}
-		value(tok.String())
+		name := tok.String()
+		if seen[name] { // in a wrapper only, as in Object
+			d.Fail(RuleDuplicate, "the object has a member twice")
+			return
+		}
+		seen[name] = true
+		value(name)
 	}
 	d.token()
 }
