@@ -133,3 +133,27 @@ func TestCoverageOfPayloads(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryObjectRefusesWhatStandsTwice: the first member of each object of a record is written twice.
+func TestEveryObjectRefusesWhatStandsTwice(t *testing.T) {
+	src := must(json.Marshal(record(3, 1)))
+	n := 0
+	for i := 1; i < len(src); i++ {
+		if src[i-1] != '{' || src[i] != '"' {
+			continue
+		}
+		name := src[i : i+bytes.IndexByte(src[i+1:], '"')+2]
+		var value json.RawMessage
+		if err := json.NewDecoder(bytes.NewReader(src[i+len(name)+1:])).Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		var e *RecordError
+		if _, err := Parse(slices.Concat(src[:i], name, []byte(":"), value, []byte(","), src[i:])); !asRecordError(err, &e) || !strings.HasPrefix(e.Detail, "duplicate-member") {
+			t.Errorf("twice %s: %v", name, err)
+		}
+		n++
+	}
+	if n < 80 {
+		t.Errorf("%d objects", n)
+	}
+}

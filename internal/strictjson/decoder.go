@@ -20,6 +20,8 @@ type Decoder struct {
 	unknown []string
 	number  *Error
 	room    [96]byte // for path, which is rarely longer
+	strings int      // read so far
+	recent  *[256]string
 }
 
 // NewDecoder reads src, which must not change while the Decoder is used.

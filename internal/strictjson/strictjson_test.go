@@ -1,7 +1,9 @@
 package strictjson
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -181,5 +183,34 @@ func TestTheFirstErrorSticks(t *testing.T) {
 	}
 	if v, err := Parse([]byte(`{"text":"a","x":1}`), Closed, decodeShape); err == nil || v.text != "" {
 		t.Errorf("a failed parse gives %+v", v)
+	}
+}
+
+// Strings of a long document are what they are wherever they stand: repeated or not, escaped, empty, long.
+func TestManyStrings(t *testing.T) {
+	var want []string
+	for i := range 2000 {
+		want = append(want, []string{"same", "", fmt.Sprint("n", i), "esc\"aped\\\n", "ünï", strings.Repeat("long", 20), fmt.Sprint("x", i%300, "y"), "a/b"}[i%8])
+	}
+	src, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(src, Closed, func(d *Decoder) (all []string) {
+		d.Array(func(int) { all = append(all, d.String()) })
+		return all
+	})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %d strings", err, len(got))
+	}
+	for _, bad := range []string{`"\ud800"`, "\"\xff\"", `"\x"`, `"open`, "\"\x01\""} {
+		_, err := Parse(append(src[:len(src)-1:len(src)-1], (","+bad+"]")...), Closed, func(d *Decoder) int {
+			d.Array(func(int) { _ = d.String() })
+			return 0
+		})
+		var e *Error
+		if !errors.As(err, &e) || e.Rule != RuleSyntax || e.Pointer != "/2000" {
+			t.Errorf("%q: %v", bad, err)
+		}
 	}
 }

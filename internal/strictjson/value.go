@@ -3,6 +3,8 @@ package strictjson
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // String reads a string.
@@ -10,11 +12,45 @@ func (d *Decoder) String() string {
 	if !d.next('"', "a string is required") {
 		return ""
 	}
+	if d.strings++; d.strings > manyStrings {
+		return d.known()
+	}
 	tok, ok := d.token()
 	if !ok {
 		return ""
 	}
 	return tok.String()
+}
+
+// manyStrings is from when on a document is long enough for remembering its strings to pay.
+const manyStrings = 256
+
+// known reads a string that may have been there before, as most of a long document have: ids, words, namespaces.
+func (d *Decoder) known() string {
+	quoted, err := d.dec.ReadValue()
+	if err != nil {
+		d.syntax(err)
+		return ""
+	}
+	text := []byte(quoted[1 : len(quoted)-1])
+	if bytes.IndexByte(text, '\\') >= 0 {
+		if text, err = jsontext.AppendUnquote(nil, quoted); err != nil {
+			d.syntax(err)
+		}
+		return string(text)
+	}
+	n := len(text)
+	if n == 0 || n > 64 { // a digest rarely comes again
+		return string(text)
+	}
+	if d.recent == nil {
+		d.recent = new([256]string)
+	}
+	slot := &d.recent[uint8(uint(text[0])*31+uint(text[n-1])*7+uint(text[n/2])*131+uint(n))]
+	if *slot != string(text) {
+		*slot = string(text)
+	}
+	return *slot
 }
 
 // OptString reads a string or null; null is nil, as absence is.
