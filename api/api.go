@@ -38,6 +38,7 @@ type Store interface {
 	bundleReader
 	erasureStore
 	evidenceReader
+	disputeReader
 	headReader
 	tileReader
 	prover
@@ -54,8 +55,9 @@ type Options struct {
 	Version      string       // of the binary, shown in the API description
 	Console      http.Handler // answers GET / and the assets below it
 
-	Usage  UsageProjection // nil for none
-	Biller Biller          // nil: billing is off
+	Usage    UsageProjection // nil for none
+	Biller   Biller          // nil: billing is off
+	Disputes Disputes
 
 	EvidenceSigners []note.Signer // of the log's keys, for evidence: see ledger.EvidenceSigner
 }
@@ -72,6 +74,7 @@ type API struct {
 	registry     *prometheus.Registry
 	version      string
 	console      http.Handler
+	disputes     Disputes
 	usage        UsageProjection
 	wideLines    int // see the constant
 	biller       Biller
@@ -89,7 +92,7 @@ type API struct {
 // New puts the API together. An error is a mistake in the route table, or a verifier key that is none.
 func New(o Options) (*API, error) {
 	a := &API{
-		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage, biller: o.Biller,
+		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage, biller: o.Biller, disputes: o.Disputes,
 		wideLines: wideLines,
 		tokens:    tokenCache{known: map[[32]byte]cachedToken{}},
 		streams:   newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), evidence: o.EvidenceSigners, progress: progressTimeout,

@@ -18,6 +18,7 @@ import (
 	"ledgerd/internal/devstack/chtest"
 	"ledgerd/internal/devstack/pgtest"
 	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
 	"ledgerd/internal/postgres/ledgertest"
 	"ledgerd/ledger"
 	"ledgerd/web"
@@ -36,6 +37,8 @@ type service struct {
 	api    *api.API
 	url    string
 	tokens map[kinds.Role]string
+
+	disputes *postgres.Disputes
 }
 
 func newService(tb testing.TB) *service {
@@ -47,10 +50,11 @@ func newService(tb testing.TB) *service {
 func newServiceWith(tb testing.TB, usage api.UsageProjection) *service {
 	tb.Helper()
 	l := ledgertest.New(tb)
-	a := newAPI(tb, l, l.Store, usage)
+	disputes := disputesOf(l)
+	a := newAPIWith(tb, l, l.Store, usage, disputes)
 	server := httptest.NewServer(a.Handler())
 	tb.Cleanup(server.Close)
-	s := &service{Ledger: l, api: a, url: server.URL, tokens: map[kinds.Role]string{}}
+	s := &service{Ledger: l, api: a, url: server.URL, tokens: map[kinds.Role]string{}, disputes: disputes}
 	for _, role := range kinds.Roles {
 		s.tokens[role] = s.token(tb, ledgertest.Tenant, role, time.Now(), time.Hour)
 	}
@@ -60,13 +64,23 @@ func newServiceWith(tb testing.TB, usage api.UsageProjection) *service {
 // newAPI is the API on a ledger that is read by way of the given store; usage is nil for none.
 func newAPI(tb testing.TB, l *ledgertest.Ledger, store api.Store, usage api.UsageProjection) *api.API {
 	tb.Helper()
+	return newAPIWith(tb, l, store, usage, disputesOf(l))
+}
+
+func disputesOf(l *ledgertest.Ledger) *postgres.Disputes {
+	return &postgres.Disputes{Store: l.Store, Append: l.Appender.Append, Verifiers: l.Keys.Verifiers()}
+}
+
+func newAPIWith(tb testing.TB, l *ledgertest.Ledger, store api.Store, usage api.UsageProjection, disputes api.Disputes) *api.API {
+	tb.Helper()
 	vkey, err := ledger.VerifierKey(l.SignerKey)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	a, err := api.New(api.Options{
 		Store: store, Appender: l.Appender, VerifierKeys: []string{vkey}, Log: slog.New(slog.NewTextHandler(tb.Output(), nil)), Now: time.Now,
-		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(), Usage: usage, EvidenceSigners: l.Keys.EvidenceSigners(),
+		Metrics: prometheus.NewRegistry(), Version: "test", Console: web.Handler(), Usage: usage,
+		Disputes: disputes, EvidenceSigners: l.Keys.EvidenceSigners(),
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -95,6 +95,7 @@ var statuses = map[string]struct {
 	"context-part-missing":     {422, "A part that the record names is not recorded"},
 	"context-part-mismatch":    {422, "A part that the record names is another one"},
 	"nothing-to-correct":       {422, "There is nothing to correct"},
+	"dispute-unclear":          {422, "What is disputed is not clear"},
 	"nothing-to-erase":         {422, "There is nothing to erase"},
 	"not-erasable":             {422, "An entry can't be erased"},
 	"question-too-wide":        {422, "The question covers too much for one answer"},

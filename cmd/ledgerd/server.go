@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +50,7 @@ type server struct {
 	shipper  *relay.Shipper     // nil for none
 	auditor  *relay.SelfAuditor // nil for none
 	billing  *billingService    // nil for none
+	disputes *relay.Disputes
 }
 
 // serverOptions are what a server is made of.
@@ -117,10 +119,12 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	if s.billing = newBilling(o, s.store, s.appender); s.billing != nil {
 		billingMetrics(s.metrics, s.billing.Biller)
 	}
+	disputes := &postgres.Disputes{Store: s.store, Append: s.appender.Append, Verifiers: o.Keys.Verifiers()}
+	s.disputes = &relay.Disputes{Queue: disputes, Holder: rand.Text(), Logger: o.Log}
 	s.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a, err := api.New(api.Options{
 		Store: s.store, Appender: s.appender, VerifierKeys: o.Keys.VerifierKeys(), Log: o.Log, Now: time.Now, Metrics: s.metrics, Version: version(), Console: web.Handler(),
-		Usage: s.projection(), EvidenceSigners: o.Keys.EvidenceSigners(), Biller: s.biller(),
+		Disputes: disputes, Usage: s.projection(), EvidenceSigners: o.Keys.EvidenceSigners(), Biller: s.biller(),
 	})
 	if err != nil {
 		return nil, err
@@ -220,6 +224,10 @@ func (s *server) run(ctx context.Context) error {
 			return nil
 		})
 	}
+	group.Go(func() error {
+		s.disputes.Run(ctx)
+		return nil
+	})
 	return group.Wait()
 }
 

@@ -87,12 +87,11 @@ type DisputeDifference struct {
 
 // DisputeEntries are the entries of the chain, each list in order of seq.
 type DisputeEntries struct {
-	Intents     []int64 `json:"intents"`
-	Outcomes    []int64 `json:"outcomes" jsonschema:"what the payment processor was recorded to have said"`
-	Reports     []int64 `json:"reports" jsonschema:"the usage reports, and the corrections of them"`
-	Consents    []int64 `json:"consents" jsonschema:"the declarations, consents and revocations that decide"`
-	Receipts    []int64 `json:"receipts" jsonschema:"receipt bundles of the same requests"`
-	TrustPolicy *int64  `json:"trust_policy" jsonschema:"under which receipts were judged, null for none"`
+	Intents  []int64 `json:"intents"`
+	Outcomes []int64 `json:"outcomes" jsonschema:"what the payment processor was recorded to have said"`
+	Reports  []int64 `json:"reports" jsonschema:"the usage reports, and the corrections of them"`
+	Consents []int64 `json:"consents" jsonschema:"the declarations, consents and revocations that decide"`
+	Receipts []int64 `json:"receipts" jsonschema:"receipt bundles of the same requests"`
 }
 
 // All lists every entry that is named, in no particular order.
@@ -115,9 +114,6 @@ func (e DisputeEntries) references() []Reference {
 		for _, seq := range of.seqs {
 			list = append(list, Reference{Relation: of.relation, Seq: seq})
 		}
-	}
-	if e.TrustPolicy != nil {
-		list = append(list, Reference{Relation: TrustPolicyKind.Name, Seq: *e.TrustPolicy})
 	}
 	return list
 }

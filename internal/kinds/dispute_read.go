@@ -114,6 +114,13 @@ func (q DisputeQuestion) Check(base string) error {
 	return nil
 }
 
+// Same says whether two questions ask for the same.
+func (q DisputeQuestion) Same(other DisputeQuestion) bool {
+	same := func(a, b *time.Time) bool { return a == nil && b == nil || a != nil && b != nil && a.Equal(*b) }
+	return q.CustomerID == other.CustomerID && q.BillingEvent == other.BillingEvent && q.RequestID == other.RequestID && q.ReceiptID == other.ReceiptID &&
+		same(q.From, other.From) && same(q.To, other.To)
+}
+
 func decodeDisputeFindings(d *strictjson.Decoder) []DisputeFinding {
 	list := []DisputeFinding{}
 	d.Array(func(int) {
@@ -164,7 +171,6 @@ func decodeDisputeEntries(d *strictjson.Decoder) DisputeEntries {
 	}
 	d.Object(
 		seqs("intents", &e.Intents), seqs("outcomes", &e.Outcomes), seqs("reports", &e.Reports), seqs("consents", &e.Consents), seqs("receipts", &e.Receipts),
-		strictjson.Req("trust_policy", func() { e.TrustPolicy = decodeOptSeq(d) }),
 	)
 	return e
 }

@@ -56,7 +56,7 @@ type VerifiedTree struct {
 }
 
 // maxFailedChecks bounds what one reverification lists.
-const maxFailedChecks = 16
+const maxFailedChecks = 32
 
 // NewReverification makes an entry of what was found, under a key of its own.
 func NewReverification(key string, a ReverificationArtifact) (*Accepted, error) {

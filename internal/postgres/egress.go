@@ -5,7 +5,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ledgerd/frames"
 	"ledgerd/internal/audit"
 	"ledgerd/internal/kinds"
 )
@@ -143,21 +142,12 @@ func (s *Store) usage(ctx context.Context, tenant string, q audit.EgressQuery, a
 
 func scanUsageLine(row pgx.CollectableRow) (audit.UsageLine, error) {
 	var u audit.UsageLine
-	var providers, ids []string
-	var digests []*string
-	var tokens []int64
-	err := row.Scan(&u.Seq, &u.RecordedAt, &u.RequestID, &u.ProviderID, &u.AsOf, &u.FramesServed, &u.Tokens, &providers, &ids, &digests, &tokens)
+	var f frameColumns
+	err := row.Scan(&u.Seq, &u.RecordedAt, &u.RequestID, &u.ProviderID, &u.AsOf, &u.FramesServed, &u.Tokens, &f.providers, &f.ids, &f.digests, &f.tokens)
 	if err != nil {
 		return u, err
 	}
-	u.RecordedAt, u.AsOf = u.RecordedAt.UTC(), u.AsOf.UTC()
-	for i, id := range ids {
-		f := audit.ServedFrame{ID: frames.FrameID{ProviderID: u.ProviderID, FrameID: id, ContentDigest: frames.DigestOf(digests[i])}, Tokens: tokens[i]}
-		if providers != nil {
-			f.ID.ProviderID = providers[i]
-		}
-		u.Frames = append(u.Frames, f)
-	}
+	u.RecordedAt, u.AsOf, u.Frames = u.RecordedAt.UTC(), u.AsOf.UTC(), f.served(u.ProviderID)
 	return u, nil
 }
 

@@ -66,6 +66,7 @@ const targetsByFilter = `
 			AND ($5 IS NULL OR declared_at >= $5) AND ($6 IS NULL OR declared_at < $6)
 		UNION SELECT seq FROM ledger.frame_verdicts WHERE tenant = $1 AND $3 = '' AND $2 = '' AND ($4 = '' OR provider_id = $4)
 			AND ($5 IS NULL OR verified_at >= $5) AND ($6 IS NULL OR verified_at < $6)
+		UNION SELECT seq FROM ledger.disputes WHERE tenant = $1 AND $2 = '' AND $4 = '' AND customer_id = $3 AND $5 IS NULL AND $6 IS NULL
 		UNION SELECT seq FROM ledger.receipts WHERE tenant = $1 AND $2 = '' AND $4 = ''
 			AND ($3 = '' OR request_id IN (SELECT request_id FROM ledger.usage_lines WHERE tenant = $1 AND customer_id = $3))
 			AND ($5 IS NULL OR exchanged_at >= $5) AND ($6 IS NULL OR exchanged_at < $6))

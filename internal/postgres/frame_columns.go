@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"ledgerd/frames"
+	"ledgerd/internal/audit"
 	"ledgerd/metering"
 )
 
@@ -11,6 +12,15 @@ type frameColumns struct {
 	ids       []string // nil once erased
 	digests   []*string
 	tokens    []int64
+}
+
+// served are the frames of a line of the provider, for questions; none once erased.
+func (c frameColumns) served(provider string) []audit.ServedFrame {
+	var list []audit.ServedFrame
+	for _, f := range c.lineFrames(provider) {
+		list = append(list, audit.ServedFrame{ID: f.ID, Tokens: f.Tokens})
+	}
+	return list
 }
 
 func (c frameColumns) lineFrames(provider string) []metering.LineFrame {

@@ -50,8 +50,14 @@ CREATE TABLE work.dispute_jobs (
     dispute_id  text NOT NULL,
     role        text NOT NULL,                    -- who raised it
     token_id    text NOT NULL,
-    question    jsonb NOT NULL,
+    customer_id   text NOT NULL,                  -- the question, '' and null for what it does not name
+    from_at       timestamptz,
+    to_at         timestamptz,
+    billing_event text NOT NULL,
+    request_id    text NOT NULL,
+    receipt_id    text NOT NULL,
     reason      text NOT NULL,
+    reverifies  bigint,                           -- the dispute's entry, when it is to be verified again; null for a new one
     state       text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done', 'failed')),
     done        bigint NOT NULL DEFAULT 0,        -- entries verified, of total
     total       bigint NOT NULL DEFAULT 0,

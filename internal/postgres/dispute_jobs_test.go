@@ -1,0 +1,108 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+// queued is a charged account with a dispute that is too large to be decided at once.
+func queued(t *testing.T) (*charged, kinds.DisputeRequest) {
+	t.Helper()
+	c := newCharged(t, 3)
+	c.disputes.AtOnce = 1
+	r := kinds.DisputeRequest{ID: "dsp_job", Question: c.question(), Reason: "too much"}
+	raised, err := c.disputes.Raise(t.Context(), disputant, r)
+	if err != nil || raised.Recorded != nil {
+		t.Fatalf("%+v, %v", raised, err)
+	}
+	return c, r
+}
+
+func (c *charged) job() kinds.DisputeJob {
+	c.t.Helper()
+	j, err := c.Store.DisputeJob(c.t.Context(), ledgertest.Tenant, "dsp_job")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return j
+}
+
+// lapse ends every lease, as time would.
+func (c *charged) lapse() {
+	c.t.Helper()
+	if _, err := connect(c.t, c.AdminURL).Exec(c.t.Context(), `UPDATE work.dispute_jobs SET lease_until = '-infinity'`); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// with is the same work with another way to record.
+func (c *charged) with(appending func(context.Context, kinds.Poster, *kinds.Accepted) (kinds.Recorded, error)) *postgres.Disputes {
+	d := *c.disputes
+	d.Append = appending
+	return &d
+}
+
+// Whoever dies while it works leaves the dispute to the next, who records it once, as the one who raised it.
+func TestDisputeJobIsTakenOver(t *testing.T) {
+	t.Parallel()
+	c, r := queued(t)
+	again, err := c.disputes.Raise(t.Context(), disputant, r)
+	if err != nil || !again.Replayed || again.Recorded != nil {
+		t.Errorf("raised again: %+v, %v", again, err)
+	}
+	dead := c.with(func(ctx context.Context, who kinds.Poster, acc *kinds.Accepted) (kinds.Recorded, error) {
+		if worked, err := c.disputes.Work(ctx, "other"); worked || err != nil {
+			t.Errorf("two work on one: %v, %v", worked, err)
+		}
+		c.lapse() // and is not heard of for long
+		if worked, err := c.disputes.Work(ctx, "other"); !worked || err != nil {
+			t.Errorf("nobody takes over: %v, %v", worked, err)
+		}
+		return c.Appender.Append(ctx, who, acc)
+	})
+	if worked, err := dead.Work(t.Context(), "dead"); !worked || err != nil {
+		t.Errorf("%v, %v", worked, err)
+	}
+	if n := c.Count(t, "ledger.disputes"); n != 1 || c.job().State != "done" {
+		t.Errorf("%d disputes, %+v", n, c.job())
+	}
+	e, a, err := c.Store.Dispute(t.Context(), ledgertest.Tenant, "dsp_job")
+	if err != nil || a.Result != kinds.DisputeExplained || e.Meta.Actor.Role != "auditor" || e.Meta.Actor.TokenID != disputant.TokenID {
+		t.Errorf("%+v, %+v, %v", e.Meta, a, err)
+	}
+}
+
+// What is away is tried again, after a pause; what can't be is given up, and says so.
+func TestDisputeJobFails(t *testing.T) {
+	t.Parallel()
+	c, _ := queued(t)
+	away := c.with(func(context.Context, kinds.Poster, *kinds.Accepted) (kinds.Recorded, error) {
+		return kinds.Recorded{}, kinds.ErrUnavailable
+	})
+	if worked, err := away.Work(t.Context(), "a"); !worked || !errors.Is(err, kinds.ErrUnavailable) || c.job().State != kinds.DisputeQueued {
+		t.Errorf("%v, %v, %+v", worked, err, c.job())
+	}
+	if worked, err := c.disputes.Work(t.Context(), "a"); worked || err != nil {
+		t.Errorf("without a pause: %v, %v", worked, err)
+	}
+	c.lapse()
+	broken := c.with(func(context.Context, kinds.Poster, *kinds.Accepted) (kinds.Recorded, error) {
+		return kinds.Recorded{}, kinds.ErrStored
+	})
+	if _, err := broken.Work(t.Context(), "a"); !errors.Is(err, kinds.ErrStored) {
+		t.Error(err)
+	}
+	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "internal" {
+		t.Errorf("%+v", j)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if worked, err := c.disputes.Work(stopped, "a"); worked || err == nil {
+		t.Errorf("%v, %v", worked, err)
+	}
+}

@@ -1,0 +1,297 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ledgerd/internal/audit"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
+	"ledgerd/internal/postgres/ledgertest"
+	"ledgerd/metering/billing"
+)
+
+var disputant = kinds.Poster{Tenant: ledgertest.Tenant, Role: kinds.Auditor, TokenID: "tok_auditor"}
+
+// charged is an account whose usage is consented to, billed and confirmed.
+type charged struct {
+	*account
+	disputes *postgres.Disputes
+	reports  []int64
+	from, to time.Time
+}
+
+const wikiDeclaration = `{"provider_id":"wiki","provider":{"name":"Wiki","version":"1","data_flow":{"reads":true,"writes":false,"egress":true,"egress_scopes":["third-party-model"]}},"declared_at":"2020-01-01T00:00:00Z"}`
+
+// newCharged records n reports of customer a, an instant ago, and bills them.
+func newCharged(t *testing.T, n int) *charged {
+	t.Helper()
+	a := newAccount(t)
+	declared, err := kinds.ProviderDeclaration.Accept(kinds.Submission{Artifact: []byte(wikiDeclaration), Key: "d"}, kinds.Env{Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.append(ledgertest.Host, declared)
+	a.append(ledgertest.Host, ledgertest.Consent(t, "k", "wiki"))
+	c := &charged{account: a, from: time.Now().UTC().Add(-time.Minute).Truncate(time.Minute)}
+	c.to = c.from.Add(2 * time.Hour)
+	for i := range n {
+		c.reports = append(c.reports, c.append(ledgertest.Host, ledgertest.Usage(t, fmt.Sprint("r", i), "a", time.Now(), uint32(10+i))))
+	}
+	c.bill()
+	c.disputes = &postgres.Disputes{Store: a.Store, Append: a.Appender.Append, Verifiers: a.Keys.Verifiers()}
+	return c
+}
+
+// bill plans what is due hours from now, and confirms it.
+func (c *charged) bill() {
+	c.t.Helper()
+	if n, clash := c.plan(c.books, time.Now().Add(3*time.Hour)); n == 0 || clash {
+		c.t.Fatalf("%d intents, clash %v", n, clash)
+	}
+	c.confirm(c.pending("a"))
+}
+
+func (c *charged) question() kinds.DisputeQuestion {
+	return kinds.DisputeQuestion{CustomerID: "a", From: &c.from, To: &c.to}
+}
+
+// raise raises a dispute and reads it back.
+func (c *charged) raise(q kinds.DisputeQuestion) kinds.DisputeArtifact {
+	c.t.Helper()
+	id := fmt.Sprint("dsp_", time.Now().UnixNano())
+	raised, err := c.disputes.Raise(c.t.Context(), disputant, kinds.DisputeRequest{ID: id, Question: q, Reason: "too much"})
+	if err != nil || raised.Recorded == nil {
+		c.t.Fatalf("%+v, %v", raised, err)
+	}
+	_, a, err := c.Store.Dispute(c.t.Context(), ledgertest.Tenant, id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return a
+}
+
+func found(a kinds.DisputeArtifact) (rules []string) {
+	for _, f := range slices.Concat(a.Failures, a.Open) {
+		rules = append(rules, f.Rule)
+	}
+	return rules
+}
+
+func TestDisputeOfAWholeChain(t *testing.T) {
+	t.Parallel()
+	c := newCharged(t, 5)
+	all := c.raise(c.question())
+	if all.Result != kinds.DisputeExplained || len(all.Differences) != 0 {
+		t.Fatalf("%+v", all)
+	}
+	if e := all.Entries; !slices.Equal(e.Reports, c.reports) || len(e.Intents) == 0 || len(e.Outcomes) != len(e.Intents) || len(e.Consents) != 2 {
+		t.Errorf("%+v", e)
+	}
+	for _, l := range all.Levels {
+		if l.Tokens != "60" {
+			t.Errorf("%+v", l)
+		}
+	}
+	var identifier string
+	if err := connect(t, c.AdminURL).QueryRow(t.Context(), `SELECT identifier FROM ledger.billing_intents ORDER BY seq LIMIT 1`).Scan(&identifier); err != nil {
+		t.Fatal(err)
+	}
+	if a := c.raise(kinds.DisputeQuestion{BillingEvent: identifier}); a.Result != kinds.DisputeExplained || len(a.Entries.Intents) != 1 || len(a.Entries.Reports) == 0 {
+		t.Errorf("of an event: %+v", a)
+	}
+	if a := c.raise(kinds.DisputeQuestion{RequestID: "r1"}); a.Result != kinds.DisputeExplained || !slices.Equal(a.Entries.Reports, c.reports[1:2]) || a.Levels[3].Tokens != "11" || a.Levels[0].Tokens != "11" {
+		t.Errorf("of a request: %+v", a)
+	}
+	for _, q := range []kinds.DisputeQuestion{{BillingEvent: "led1_none"}, {RequestID: "none"}, {ReceiptID: "none"}} {
+		if a := c.raise(q); a.Result != kinds.DisputeInconclusive || !slices.Equal(found(a), []string{string(audit.OpenNothing)}) {
+			t.Errorf("%+v: %+v", q, a)
+		}
+	}
+	if _, faults := fsck(t, c.Ledger); len(faults) > 0 {
+		t.Errorf("%v", faults)
+	}
+}
+
+// What is done to the chain is found and named, by the part of it that it was done to.
+func TestDisputeFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	first := func(sql string) func(*testing.T, *charged) {
+		return func(t *testing.T, c *charged) { tamper(t, c, sql+` WHERE seq = $1`, c.reports[0]) }
+	}
+	after := func(sql string) func(*testing.T, *charged) {
+		return func(t *testing.T, c *charged) { tamper(t, c, sql+` WHERE seq > $1`, int64(0)) }
+	}
+	for name, x := range map[string]struct {
+		do   func(*testing.T, *charged)
+		want audit.DisputeRule
+	}{
+		"more is claimed": {func(t *testing.T, c *charged) {
+			tamper(t, c, `UPDATE ledger.billing_claims SET tokens = tokens + 1 WHERE usage_seq = $1`, c.reports[0])
+		}, audit.FailAmount},
+		"a report was raised":   {first(`UPDATE ledger.usage_lines SET tokens = tokens + 1`), audit.FailAltered},
+		"a report is gone":      {first(`DELETE FROM ledger.usage_lines`), audit.FailUnfounded},
+		"a content was changed": {first(`UPDATE ledger.contents SET content = content || '\x20'`), audit.FailAltered},
+		"a leaf was changed":    {first(`UPDATE ledger.entries SET leaf_hash = sha256('x')`), audit.FailInclusion},
+		"an entry is gone":      {first(`DELETE FROM ledger.entries`), audit.FailUnfounded},
+		"an intent was changed": {after(`UPDATE ledger.contents SET content = replace(convert_from(content, 'UTF8'), '"value":3', '"value":4')::bytea`), audit.FailArithmetic},
+		"no outcome":            {after(`DELETE FROM ledger.billing_outcomes`), audit.OpenUnconfirmed},
+		"another customer's":    {first(`UPDATE ledger.usage_lines SET customer_id = 'b'`), audit.FailCustomer},
+		"another window":        {first(`UPDATE ledger.usage_lines SET as_of = as_of + interval '1 hour'`), audit.FailWindow},
+		"consent is gone":       {after(`DELETE FROM ledger.consents`), audit.FailUnconsented},
+		"erased":                {func(t *testing.T, c *charged) { c.append(admin, erasure(t, c.reports[0])) }, audit.OpenErased},
+		"not billed yet": {func(t *testing.T, c *charged) {
+			c.append(ledgertest.Host, ledgertest.Usage(t, "late", "a", time.Now(), 3))
+		}, audit.OpenUnbilled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCharged(t, 3)
+			x.do(t, c)
+			a := c.raise(c.question())
+			if !slices.Contains(found(a), string(x.want)) {
+				t.Errorf("%s: %v, want %s: %+v", a.Result, found(a), x.want, a.Levels)
+			}
+		})
+	}
+}
+
+// tamper changes something as only a superuser can.
+func tamper(t *testing.T, c *charged, sql string, arg any) {
+	t.Helper()
+	conn := connect(t, c.AdminURL)
+	if _, err := conn.Exec(t.Context(), `
+		DO $$ DECLARE r record; BEGIN FOR r IN SELECT relname FROM pg_class WHERE relnamespace = 'ledger'::regnamespace AND relkind = 'r' LOOP
+		EXECUTE format('ALTER TABLE ledger.%I DISABLE TRIGGER USER', r.relname); END LOOP; END $$`); err != nil {
+		t.Fatal(err)
+	}
+	if tag, err := conn.Exec(t.Context(), sql, arg); err != nil || tag.RowsAffected() == 0 {
+		t.Fatalf("%s: %v, %v", sql, tag, err)
+	}
+}
+
+// A correction is billed as the next delta, and the chain adds up with it.
+func TestDisputeWithACorrection(t *testing.T) {
+	t.Parallel()
+	c := newCharged(t, 3)
+	correction, err := c.correct(fmt.Sprintf(`{"seq":%d,"reason":"counted twice"}`, c.reports[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := c.raise(c.question()); a.Result != kinds.DisputeInconclusive || !slices.Equal(found(a), []string{string(audit.OpenUnbilled)}) {
+		t.Errorf("before it is billed: %+v", a)
+	}
+	c.bill()
+	a := c.raise(c.question())
+	if a.Result != kinds.DisputeExplained || !slices.Contains(a.Entries.Reports, correction) {
+		t.Errorf("%+v", a)
+	}
+	for _, l := range a.Levels {
+		if l.Tokens != "21" {
+			t.Errorf("%+v", l)
+		}
+	}
+	if a := c.raise(kinds.DisputeQuestion{RequestID: "r2"}); !slices.Contains(a.Entries.Reports, correction) || a.Levels[3].Tokens != "0" {
+		t.Errorf("of the request: %+v", a)
+	}
+}
+
+// An event and its replacement: what counts in the end is followed, and both counting is named.
+func TestDisputeFollowsReplacements(t *testing.T) {
+	t.Parallel()
+	c := newCharged(t, 1)
+	c.append(ledgertest.Host, ledgertest.Usage(t, "more", "a", time.Now(), 7))
+	if n, _ := c.plan(c.books, time.Now().Add(3*time.Hour)); n != 1 {
+		t.Fatal(n)
+	}
+	parked := c.pending("a")[0]
+	c.record(billing.Closing{Outcome: parked.Outcome(billing.Parked, billing.ByRefusal, billing.Reply{Status: 400})})
+	if a := c.raise(c.question()); a.Result != kinds.DisputeInconclusive || !slices.Equal(found(a), []string{string(audit.OpenUnconfirmed)}) || a.Differences[0].Tokens != "7" {
+		t.Errorf("parked: %+v", a)
+	}
+	c.replaceParked(parked, time.Now())
+	c.confirm(c.pending("a"))
+	a := c.raise(c.question())
+	if a.Result != kinds.DisputeExplained || len(a.Entries.Intents) != 3 {
+		t.Errorf("replaced: %+v", a)
+	}
+	tamper(t, c, `UPDATE ledger.billing_outcomes SET state = 'confirmed' WHERE state = 'replaced' AND seq > $1`, int64(0))
+	if a := c.raise(c.question()); a.Result != kinds.DisputeUpheld || !slices.Contains(found(a), string(audit.FailTwice)) {
+		t.Errorf("both count: %+v", a)
+	}
+}
+
+func TestDisputeIsRaisedOnce(t *testing.T) {
+	t.Parallel()
+	c := newCharged(t, 2)
+	r := kinds.DisputeRequest{ID: "dsp_x", Question: c.question(), Reason: "too much"}
+	first, err := c.disputes.Raise(t.Context(), disputant, r)
+	if err != nil || first.Replayed {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	c.append(ledgertest.Host, ledgertest.Consent(t, "k2", "other")) // another tree
+	again, err := c.disputes.Raise(t.Context(), disputant, r)
+	if err != nil || !again.Replayed || again.Recorded.Seq != first.Recorded.Seq {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	other := r
+	other.Reason = "another reason"
+	var conflict *kinds.ConflictError
+	if _, err := c.disputes.Raise(t.Context(), disputant, other); !errors.As(err, &conflict) || conflict.Seq != first.Recorded.Seq {
+		t.Errorf("another: %v", err)
+	}
+	targets, err := c.Store.FindErasureTargets(t.Context(), ledgertest.Tenant, kinds.ErasureFilter{CustomerID: "a"})
+	if err != nil || !slices.ContainsFunc(targets, func(x kinds.ErasureTarget) bool { return x.Seq == first.Recorded.Seq }) {
+		t.Errorf("an erasure of the customer does not find it: %v, %v", targets, err)
+	}
+	c.append(admin, erasure(t, first.Recorded.Seq))
+	var erased *kinds.ErasedError
+	if _, err := c.disputes.Raise(t.Context(), disputant, r); !errors.As(err, &erased) {
+		t.Errorf("erased: %v", err)
+	}
+}
+
+// A dispute is decided again from what there is now, and what changed is named.
+func TestDisputeIsReverified(t *testing.T) {
+	t.Parallel()
+	c := newCharged(t, 3)
+	r := kinds.DisputeRequest{ID: "dsp_x", Question: c.question(), Reason: "too much"}
+	raised, err := c.disputes.Raise(t.Context(), disputant, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func() kinds.ReverificationArtifact {
+		t.Helper()
+		recorded, err := c.disputes.Reverify(t.Context(), disputant, "dsp_x", fmt.Sprint("rev_", time.Now().UnixNano()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.Store.Reverifications(t.Context(), ledgertest.Tenant, raised.Recorded.Seq, 10)
+		if err != nil || list[len(list)-1].Seq != recorded.Seq {
+			t.Fatalf("%v, %v", list, err)
+		}
+		found, err := kinds.ReadReverification(list[len(list)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	same := again()
+	if same.Result != kinds.DisputeExplained || len(same.Changed) != 0 || same.After != nil || same.OfSeq != raised.Recorded.Seq {
+		t.Errorf("nothing changed: %+v", same)
+	}
+	c.append(admin, erasure(t, c.reports[0]))
+	now := again()
+	if now.Result != kinds.DisputeInconclusive || !slices.Equal(now.Changed, []string{"result", "rule:erased"}) || now.After == nil || len(now.Failed) != 1 {
+		t.Errorf("after an erasure: %+v", now)
+	}
+	if _, err := c.disputes.Reverify(t.Context(), disputant, "dsp_none", "k"); !errors.Is(err, kinds.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if _, faults := fsck(t, c.Ledger); len(faults) > 0 {
+		t.Errorf("%v", faults)
+	}
+}
