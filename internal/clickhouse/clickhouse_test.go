@@ -84,6 +84,26 @@ func TestLinesCountOnceHoweverOftenTheyAreSent(t *testing.T) {
 	}
 }
 
+// What is asked about one month reads that month, also by FINAL; and FINAL still sees each line once, whatever its parts.
+func TestAMonthReadsItsPartition(t *testing.T) {
+	t.Parallel()
+	c, _ := open(t)
+	for i := range 6 {
+		l := line(int64(i % 3))
+		l.AsOf = noon.AddDate(0, i%3, 0)
+		check(t, c.Insert(t.Context(), fmt.Sprint(i), []metering.Line{l}))
+	}
+	if d := days(t, c); len(d) != 3 || d[0].Lines != 1 || d[1].Lines != 1 || d[2].Lines != 1 {
+		t.Fatalf("%+v", d)
+	}
+	var indexes, unused uint64
+	check(t, c.Row(t.Context(), `SELECT countIf(explain LIKE '%Min-Max%' OR explain LIKE '%Partition%'), countIf(explain LIKE '%Condition: true%') FROM (EXPLAIN indexes = 1
+		SELECT sum(tokens) FROM usage WHERE tenant = 'acme' AND as_of >= '2031-04-01 00:00:00' AND as_of < '2031-05-01 00:00:00')`, &indexes, &unused))
+	if indexes != 2 || unused != 0 {
+		t.Errorf("of %d indexes of partitions %d are unused", indexes, unused)
+	}
+}
+
 func TestAnyChangeShowsInTheHash(t *testing.T) {
 	t.Parallel()
 	seen := map[uint64]string{}
