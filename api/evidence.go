@@ -149,11 +149,11 @@ func (a *API) sendEvidence(c *call, subject evidence.Subject, sel evidence.Selec
 	defer a.downloads.release(c.who.Tenant)
 	ctx, cancel := context.WithTimeout(c.ctx(), evidenceTimeout)
 	defer cancel()
-	out := &download{writer: c.writer, control: http.NewResponseController(c.writer), patience: a.progress}
+	out := &download{writer: c.writer, control: http.NewResponseController(c.writer), patience: a.progress, head: c.http.Method == http.MethodHead}
 	w := evidence.NewWriter(out, subject, a.verifierKeys, a.evidence...)
 	err := a.store.Evidence(ctx, c.who.Tenant, kinds.VisibleTo(c.who.Role, c.who.TokenID), sel, w)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errHead):
 		return reply{sent: true}, nil
 	case out.begun:
 		a.log.Warn("evidence broke off", "error", err)
@@ -171,8 +171,12 @@ type download struct {
 	writer   http.ResponseWriter
 	control  *http.ResponseController
 	patience time.Duration
+	head     bool // the caller asks for the answer's header alone
 	begun    bool
 }
+
+// errHead ends a file that nobody wants more of than the header of the answer.
+var errHead = errors.New("the header is all that was asked for")
 
 var _ io.Writer = (*download)(nil)
 
@@ -188,6 +192,9 @@ func (d *download) Write(p []byte) (int, error) {
 		h.Set("Cache-Control", "no-store")
 		d.writer.WriteHeader(http.StatusOK)
 		d.begun = true
+	}
+	if d.head {
+		return 0, errHead
 	}
 	return d.writer.Write(p)
 }

@@ -175,6 +175,14 @@ func TestEvidenceSelects(t *testing.T) {
 	}
 }
 
+func TestEvidenceHead(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	if got := s.as(t, kinds.Auditor, "HEAD", "/v1/evidence", ""); got.status != 200 || got.header.Get("Content-Type") != "application/zip" || len(got.body) > 0 {
+		t.Errorf("%d, %v, %d bytes", got.status, got.header, len(got.body))
+	}
+}
+
 func TestEvidenceRefuses(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -75,7 +75,7 @@ func TestEvidenceThroughTheBinary(t *testing.T) {
 	s.call("POST", "/v1/erasures", kinds.Admin, `{"reason":"asked by the person","seqs":[13]}`, 201, nil)
 	file := dev.download(t, client.EvidenceQuery{Since: size})
 	code, stdout, stderr := stranger(t, "verify", "evidence", file, "--log-key", dev.LogKeys[0], "--checkpoint", kept)
-	if code != 0 || !strings.Contains(stdout, "every check that could be made passed") || !strings.Contains(stdout, "entry 13: content: the content was erased") {
+	if code != 0 || !strings.Contains(stdout, "every check that could be made passed") || !strings.Contains(stdout, "entry 13: content: its content was erased") {
 		t.Errorf("verify evidence: exit %d\n%s%s", code, stdout, stderr)
 	}
 	if code, stdout, stderr := stranger(t, monitor...); code != 0 || !strings.Contains(stdout, fmt.Sprintf("grew from %d to %d", size, size+1)) {

@@ -182,9 +182,10 @@ func TestOtherManifest(t *testing.T) {
 		check  string
 		text   string
 	}{
-		"another count":  {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named { f.Entries++; return m }, "manifest", "it counts"},
-		"more matched":   {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named { f.Matched--; return m }, "manifest", "it counts"},
-		"another tenant": {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named { f.Tenant = "other"; return m }, "manifest", "of another tenant"},
+		"another count":        {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named { f.Entries++; return m }, "manifest", "it counts"},
+		"more matched":         {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named { f.Matched--; return m }, "manifest", "it counts"},
+		"fewer than there are": {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named { f.Entries--; f.Matched--; return m }, "manifest", "more entries than the manifest counts"},
+		"another tenant":       {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named { f.Tenant = "other"; return m }, "manifest", "of another tenant"},
 		"another root": {func(m []evidence.Named, f *evidence.Manifest) []evidence.Named {
 			f.Logs[0].RootHash = strings.Replace(f.Logs[0].RootHash, f.Logs[0].RootHash[:4], "AAAA", 1)
 			return m

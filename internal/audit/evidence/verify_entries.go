@@ -58,8 +58,8 @@ func (v *verifier) checkEntries(ctx context.Context) error {
 	}
 	v.checkAbsent()
 	if v.entries.broken {
-		v.skip(checkManifest, manifestName, noSeq, "its counts, since members were changed")
-		v.skip(checkSummary, summaryName, noSeq, "since members were changed")
+		v.skip(checkManifest, manifestName, noSeq, "its counts can't be compared, since entries could not be read")
+		v.skip(checkSummary, summaryName, noSeq, "it can't be made again, since entries could not be read")
 		return nil
 	}
 	if v.entries.count != v.manifest.Entries || v.entries.matched != v.manifest.Matched {
@@ -75,6 +75,11 @@ func (v *verifier) checkLines(ctx context.Context, member int, data []byte) erro
 	for n := 1; len(data) > 0; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if v.entries.count >= v.manifest.Entries {
+			v.fail(checkManifest, fmt.Sprintf("%s, line %d", entriesName(member), n), noSeq, "there are more entries than the manifest counts")
+			v.entries.broken = true
+			return nil
 		}
 		raw, rest, ended := bytes.Cut(data, []byte("\n"))
 		at := place{member: int32(member), line: int32(n), offset: offset, length: int32(len(raw))}
@@ -166,6 +171,9 @@ func (v *verifier) checkItself(i Item, at place, log *Log) {
 		x.Prove(anchor, e.Seq-log.Base, i.Proof)
 	} else {
 		x.Fault(audit.CheckInclusion, audit.FaultCheckpoint, "the checkpoint of its log, "+checkpointName(log.Incarnation)+", could not be verified")
+	}
+	if e.Erased() {
+		x.Skip(audit.CheckContent, fmt.Sprintf("its content was erased, the file says by entry %d", e.ErasedBy))
 	}
 	v.take(x.Report(), at, e.Erased())
 }
