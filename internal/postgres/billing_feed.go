@@ -133,7 +133,8 @@ func (f *feeder) read(ctx context.Context, next int64) (end int64, more bool, er
 	return end, false, nil
 }
 
-// usage adds the lines that count and that nothing claims. A line without tokens has nothing to bill.
+// usage adds the lines that count and that nothing claims. A line without tokens has nothing to bill. The claim is asked for line by
+// line: as a join, Postgres may go through all claims for each step.
 func (f *feeder) usage(ctx context.Context) error {
 	seqs := append(f.entries[kinds.UsageReport.Name], f.entries[kinds.Correction.Name]...)
 	if len(seqs) == 0 {
@@ -144,7 +145,7 @@ func (f *feeder) usage(ctx context.Context) error {
 		SELECT $1, p.seq, p.provider_id, p.customer_id, p.as_of, p.tokens
 		FROM unnest($2::bigint[]) AS want(seq) CROSS JOIN LATERAL (SELECT * FROM ledger.usage_lines WHERE seq = want.seq OFFSET 0) p
 		WHERE p.tokens <> 0 AND p.customer_id IS NOT NULL AND p.as_of >= $3 AND ($4::text[] IS NULL OR p.provider_id = ANY ($4))
-		  AND NOT EXISTS (SELECT 1 FROM ledger.billing_claims c WHERE c.tenant = $1 AND c.usage_seq = p.seq AND c.provider_id = p.provider_id)
+		  AND (SELECT c.seq FROM ledger.billing_claims c WHERE c.tenant = $1 AND c.usage_seq = p.seq AND c.provider_id = p.provider_id) IS NULL
 		ON CONFLICT DO NOTHING`, f.tenant, seqs, f.start, f.providers)
 	return err
 }

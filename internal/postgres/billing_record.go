@@ -34,7 +34,8 @@ func (b *Books) follow(ctx context.Context, tenant string, intents []int64) erro
 }
 
 // RecordOutcomes appends outcomes, with a replacement where one replaces, each pair together or not at all. An outcome that another process was
-// faster with, or that does not follow from the intent's state any more, is left out: the next look at the intent finds what is.
+// faster with, or that does not follow from the intent's state any more, is left out: the next look at the intent finds what is. So is a
+// replacement that takes back more than its period holds; it can be recorded later.
 func (b *Books) RecordOutcomes(ctx context.Context, tenant string, list []billing.Closing) error {
 	current, err := b.statesOf(ctx, tenant, list)
 	if err != nil {
@@ -55,6 +56,13 @@ func (b *Books) RecordOutcomes(ctx context.Context, tenant string, list []billin
 			plain = append(plain, outcome)
 			continue
 		}
+		fits, err := b.fits(ctx, tenant, c)
+		if err != nil {
+			return err
+		}
+		if !fits {
+			continue
+		}
 		seq, err := b.replace(ctx, tenant, outcome, *c.Replacement)
 		if err != nil {
 			return err
@@ -72,6 +80,26 @@ func (b *Books) RecordOutcomes(ctx context.Context, tenant string, list []billin
 		return nil
 	}
 	return b.follow(ctx, tenant, concerned)
+}
+
+// fits says whether the replacement's period holds what it takes back.
+func (b *Books) fits(ctx context.Context, tenant string, c billing.Closing) (bool, error) {
+	by := *c.Replacement
+	if by.Event.Value >= 0 {
+		return true, nil
+	}
+	old, err := b.Intent(ctx, tenant, c.Outcome.Intent)
+	if err != nil {
+		return false, err
+	}
+	held, err := b.HeldIn(ctx, billing.Lane{Tenant: tenant, MeterID: by.MeterID, Customer: by.Event.Customer}, []billing.Period{by.Period})
+	if err != nil {
+		return false, err
+	}
+	if old.State == billing.Parked || old.Intent.Event.Customer != by.Event.Customer || old.Intent.MeterID != by.MeterID {
+		old.Intent.Period = billing.Period{} // held does not count it
+	}
+	return billing.Fits(by, old.Intent, held[0].Tokens), nil
 }
 
 // replace appends the outcome and the intent that stands for the other, both or none, and returns the latter's seq.

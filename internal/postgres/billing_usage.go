@@ -43,9 +43,10 @@ func (s *Store) catchUp(ctx context.Context, tenant string) error {
 	return s.feed(ctx, tenant, c)
 }
 
-// unclaimed is what waits and has no claim, aliased w: a line that was claimed a moment ago may still be in the table.
-const unclaimed = ` FROM work.billing_waiting w WHERE NOT EXISTS (
-	SELECT 1 FROM ledger.billing_claims c WHERE c.tenant = w.tenant AND c.usage_seq = w.seq AND c.provider_id = w.provider_id) AND w.tenant = $1 `
+// unclaimed is what waits and has no claim, aliased w: a line that was claimed a moment ago may still be in the table. As in the feed,
+// no join over all claims.
+const unclaimed = ` FROM work.billing_waiting w WHERE (
+	SELECT c.seq FROM ledger.billing_claims c WHERE c.tenant = w.tenant AND c.usage_seq = w.seq AND c.provider_id = w.provider_id) IS NULL AND w.tenant = $1 `
 
 // DueUsage reads a page of the lines of a customer in [from, to) which nothing claims, in the order of as_of, seq and provider,
 // after a line, or from the first with nil.

@@ -29,7 +29,7 @@ func ledgerTables(t *testing.T, conn *pgx.Conn) []string {
 	return names
 }
 
-func connect(t *testing.T, url string) *pgx.Conn {
+func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {

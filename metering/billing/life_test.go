@@ -76,8 +76,12 @@ func (l *life) send(t *rapid.T, fate func() int) {
 }
 
 func (l *life) replace(n int, i billing.Intent) {
+	by := billing.Replacement(i, int64(n+1), "o", 1, l.config, l.mapping, l.now)
+	if !billing.Fits(by, i, l.held(by.Period)) {
+		return
+	}
 	l.state[n] = billing.Replaced
-	l.intents = append(l.intents, billing.Replacement(i, int64(n+1), "o", 1, l.config, l.mapping, l.now))
+	l.intents = append(l.intents, by)
 	l.state = append(l.state, billing.Planned)
 }
 
@@ -123,8 +127,13 @@ func (l *life) finish(t *rapid.T) {
 	}
 	var told, used int64
 	for n, i := range l.intents {
-		if l.state[n] == billing.Confirmed {
+		switch {
+		case l.state[n] == billing.Confirmed:
 			told += i.Event.Value
+		case l.state[n] == billing.Planned && i.Event.Value < 0: // its period does not hold it yet
+			told += i.Event.Value
+		case l.state[n] == billing.Planned && i.Sends():
+			t.Fatalf("%+v was never told", i)
 		}
 	}
 	for _, line := range l.lines {

@@ -247,3 +247,15 @@ func Replacement(old Intent, oldSeq int64, origin string, revision int64, c Conf
 	i.Event.Timestamp, i.Period = c.stamp(m, old.Event.Timestamp, now)
 	return i.sealed()
 }
+
+// Fits says whether a replacement may be recorded: what it takes back must be held by the period that it counts in, as for every
+// intent. held is of that period, and counts the intent that it replaces if that is of the period too and not settled. What does not fit waits.
+func Fits(replacement, old Intent, held int64) bool {
+	if replacement.Event.Value >= 0 {
+		return true
+	}
+	if old.Period.Equal(replacement.Period) {
+		held -= old.Event.Value
+	}
+	return held+replacement.Event.Value >= 0
+}
