@@ -35,6 +35,7 @@ type Store interface {
 	contextReader
 	turnReader
 	policyReader
+	billingReader
 	bundleReader
 	erasureStore
 	evidenceReader

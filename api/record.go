@@ -142,6 +142,9 @@ func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 			return nil, err
 		}
 	}
+	if err := a.billingEnv(c, kind, s, &env); err != nil {
+		return nil, err
+	}
 	if env.Needs, env.Context, err = contextParts(c.ctx(), a.store, c.who.Tenant, kind, s); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ var (
 
 // table is every endpoint, in the order of the documentation.
 func (a *API) table() []*Route {
-	return slices.Concat(a.recordRoutes(), a.graphRoutes(), a.contextRoutes(), a.contextVerifyRoutes(), a.turnRoutes(), a.bulkRoutes(), a.entryRoutes(), a.entryVerifyRoutes(), a.auditRoutes(), a.consentRoutes(), a.findingRoutes(), a.disputeRoutes(), a.evidenceRoutes(), a.usageRoutes(), a.shippingRoutes(), a.billingRunRoutes(), a.verifyRoutes(), a.bundleRoutes(), a.policyRoutes(), a.erasureRoutes(), a.tokenRoutes(), a.tenantRoutes(), a.logRoutes(), a.tileRoutes(), a.proofRoutes(), a.serviceRoutes())
+	return slices.Concat(a.recordRoutes(), a.graphRoutes(), a.contextRoutes(), a.contextVerifyRoutes(), a.turnRoutes(), a.bulkRoutes(), a.entryRoutes(), a.entryVerifyRoutes(), a.auditRoutes(), a.consentRoutes(), a.findingRoutes(), a.disputeRoutes(), a.evidenceRoutes(), a.usageRoutes(), a.shippingRoutes(), a.billingRoutes(), a.billingRunRoutes(), a.verifyRoutes(), a.bundleRoutes(), a.policyRoutes(), a.erasureRoutes(), a.tokenRoutes(), a.tenantRoutes(), a.logRoutes(), a.tileRoutes(), a.proofRoutes(), a.serviceRoutes())
 }
 
 func seqParam(doc string) []Param {

@@ -27,6 +27,7 @@ type UsageLineBody struct {
 	Tokens         string           `json:"tokens"`
 	Frames         []UsageFrameBody `json:"frames"`
 	ErasedBy       *int64           `json:"erased_by,omitzero" jsonschema:"seq of the erasure"`
+	Corrects       *int64           `json:"corrects,omitzero" jsonschema:"the entry that this line, of a correction, corrects; what it takes back is negative"`
 }
 
 // UsageFrameBody is a served frame.
@@ -76,6 +77,9 @@ func usageLine(l metering.Line) UsageLineBody {
 	}
 	if l.ErasedBy != 0 {
 		b.ErasedBy = &l.ErasedBy
+	}
+	if l.Corrects != 0 {
+		b.Corrects = &l.Corrects
 	}
 	for _, f := range l.Frames {
 		frame := UsageFrameBody{ProviderID: f.ID.ProviderID, FrameID: f.ID.FrameID, Tokens: strconv.FormatInt(f.Tokens, 10)}

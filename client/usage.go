@@ -100,6 +100,7 @@ type UsageLine struct {
 	Tokens         string       `json:"tokens"`
 	Frames         []UsageFrame `json:"frames"`
 	ErasedBy       *int64       `json:"erased_by,omitzero"` // seq of the erasure
+	Corrects       *int64       `json:"corrects,omitzero"`  // the entry that this line, of a correction, corrects
 }
 
 // UsageFrame is a served frame of a line.

@@ -30,6 +30,12 @@ func TestTypesAgreeWithTheAPI(t *testing.T) {
 		{api.UsageBody{}, client.UsageAnswer{}},
 		{api.UsageLinesBody{}, client.UsageLines{}},
 		{kinds.TrustPolicyArtifact{}, client.TrustPolicy{}},
+		{api.BillingConfigArtifact{}, client.BillingConfig{}},
+		{kinds.CorrectionArtifact{}, client.Correction{}},
+		{api.BillingWindowsBody{}, client.BillingWindows{}},
+		{api.BillingPreviewBody{}, client.BillingPreview{}},
+		{api.BillingUnmappedBody{}, client.BillingUnmapped{}},
+		{api.BillingEventBody{}, client.BilledEvent{}},
 		{api.NewTokenBody{}, client.NewToken{}},
 		{api.TokenBody{}, client.Token{}},
 		{api.Problem{}, client.Problem{}},
@@ -83,6 +89,9 @@ func fill(t *testing.T, v reflect.Value) {
 		return
 	case *jsontext.Value:
 		*at = jsontext.Value(`{"pins":[]}`)
+		return
+	case *map[audit.Result]int:
+		*at = map[audit.Result]int{audit.Passed: 1}
 		return
 	case *map[audit.Verdict]int:
 		*at = map[audit.Verdict]int{audit.Consented: 1}

@@ -21,6 +21,7 @@ type Line struct {
 	Tokens         int64
 	Frames         []LineFrame
 	ErasedBy       int64 // seq of the erasure, 0 for none
+	Corrects       int64 // seq of the entry that the line corrects; 0 for a report's own
 }
 
 // Version orders the states of a line: the seq of the entry that brought it about.

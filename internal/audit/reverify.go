@@ -20,6 +20,20 @@ type EntryProblem struct {
 	Detail string    `json:"detail"`
 }
 
+// Set is the reports of some entries in their order. One that was not found failed.
+func (c Checked) Set(seqs []int64) ReportSet {
+	list := make([]Report, 0, len(seqs))
+	for _, seq := range seqs {
+		r, found := c[seq]
+		if !found {
+			missing := Check{Name: CheckLeaf, Result: Failed, Fault: FaultMissing, Reason: "the entry is not there", Says: "the entry is in the log"}
+			r = Report{Seq: seq, Result: Failed, Checks: []Check{missing}, NotChecked: []Limit{}}
+		}
+		list = append(list, r)
+	}
+	return NewReportSet(list)
+}
+
 // Verifies says whether an entry was found and is whole. See Report.Whole for what that leaves open.
 func (c Checked) Verifies(seq int64) bool { return c[seq].Whole() }
 

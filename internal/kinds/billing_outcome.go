@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"strconv"
+	"time"
 
 	"ledgerd/internal/strictjson"
 	"ledgerd/ledger"
@@ -59,6 +60,13 @@ func parseOutcome(s Submission) (billing.Outcome, error) {
 	d := strictjson.NewDecoder(s.Artifact, strictjson.Closed)
 	o := billing.DecodeOutcome(d)
 	return o, finish(d, s.ArtifactAt)
+}
+
+// RecordedOutcome is an outcome and its entry.
+type RecordedOutcome struct {
+	Seq        int64
+	RecordedAt time.Time
+	billing.Outcome
 }
 
 // ReadBillingOutcome reads a recorded outcome from its entry. ErrStored when it is none.

@@ -110,17 +110,12 @@ func (s *Store) Moment(ctx context.Context, l billing.Lane, p billing.Period) (b
 	return b, unavailable(err)
 }
 
-// UnmappedUsage is what nobody is billed for: unclaimed usage of a customer that the configuration does not map.
-type UnmappedUsage struct {
-	CustomerID string
-	Lines      int64
-	Tokens     *big.Int
-	Oldest     time.Time // as_of
-}
-
 // Unmapped lists customers with usage that waits for a mapping, by customer, at most limit after the given one; and the
-// tokens of all of them.
-func (s *Store) Unmapped(ctx context.Context, tenant string, c *kinds.BillingConfig, after string, limit int) (list []UnmappedUsage, tokens *big.Int, err error) {
+// tokens of all of them. It first catches up with the log.
+func (s *Store) Unmapped(ctx context.Context, tenant string, c *kinds.BillingConfig, after string, limit int) (list []billing.UnmappedUsage, tokens *big.Int, err error) {
+	if err := s.feed(ctx, tenant, c); err != nil {
+		return nil, nil, err
+	}
 	mapped := mappedIDs(c)
 	var sum string
 	if err := s.pool.QueryRow(ctx, `SELECT coalesce(sum(w.tokens), 0)::text`+unclaimed+` AND NOT w.customer_id = ANY ($2)`, tenant, mapped).Scan(&sum); err != nil {
@@ -131,8 +126,8 @@ func (s *Store) Unmapped(ctx context.Context, tenant string, c *kinds.BillingCon
 	if err != nil {
 		return nil, nil, unavailable(err)
 	}
-	list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (UnmappedUsage, error) {
-		var u UnmappedUsage
+	list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (billing.UnmappedUsage, error) {
+		var u billing.UnmappedUsage
 		var sum string
 		err := row.Scan(&u.CustomerID, &u.Lines, &sum, &u.Oldest)
 		u.Tokens, u.Oldest = decimal(sum), u.Oldest.UTC()

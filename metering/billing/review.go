@@ -42,6 +42,14 @@ func SumWaiting(c Config, m Mapping, list []Waiting) []WaitingSum {
 	return out
 }
 
+// UnmappedUsage is what nobody is billed for: unclaimed usage of a customer that the configuration does not map.
+type UnmappedUsage struct {
+	CustomerID string
+	Lines      int64
+	Tokens     *big.Int
+	Oldest     time.Time // as_of
+}
+
 // TakenBack is a line of a correction that takes tokens back, and the intent that tells of it.
 type TakenBack struct {
 	Line
