@@ -37,9 +37,6 @@ func outcomesOf(entries []ledger.Entry) ([]kinds.RecordedOutcome, error) {
 	return list, nil
 }
 
-// maxReplacements bounds how far a chain of replacements is followed.
-const maxReplacements = 1_000
-
 // ClaimantOf finds the intent whose claims another stands for: itself, unless it replaces one. next is the intent that replaces this
 // one, 0 for none.
 func (s *Store) ClaimantOf(ctx context.Context, tenant string, intent int64) (claimant, next int64, err error) {
