@@ -15,7 +15,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ledgerd/internal/audit"
+	"ledgerd/internal/audit/evidence"
 	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
 )
 
 // askUnread sends a request for evidence and reads nothing of the answer.
@@ -109,6 +111,39 @@ func (s *service) failing(t *testing.T) (seqs []int64) {
 		}
 	}
 	return seqs
+}
+
+// A file is of one moment: what is appended and erased while it is read is not in it.
+func TestEvidenceIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	const entries = 200
+	s := newService(t)
+	s.recordNotes(t, entries, 30<<10) // more than one member
+	read, write := io.Pipe()
+	failed := make(chan error, 1)
+	go func() {
+		w := evidence.NewWriter(write, evidence.Subject{Title: "Evidence", Tenant: ledgertest.Tenant, Question: []evidence.Field{}, Statements: []evidence.Field{}}, nil, s.Keys.EvidenceSigners()...)
+		err := s.Store.Evidence(t.Context(), ledgertest.Tenant, kinds.Visibility{All: true}, evidence.Selection{Entries: &kinds.EntryQuery{}}, w)
+		write.CloseWithError(err)
+		failed <- err
+	}()
+	begun := make([]byte, 1)
+	if _, err := io.ReadFull(read, begun); err != nil {
+		t.Fatal(err)
+	}
+	a, err := kinds.Erasure.Accept(kinds.Submission{Artifact: fmt.Appendf(nil, `{"reason":"asked","seqs":[%d]}`, entries-1), Key: "erasure"}, kinds.Env{Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.record(t, a)
+	rest, err := io.ReadAll(read)
+	if err := errors.Join(err, <-failed); err != nil {
+		t.Fatal(err)
+	}
+	r := s.verify(t, append(begun, rest...))
+	if r.Entries != entries || r.Manifest.TreeSize != entries || r.Check("content").Passed != entries {
+		t.Errorf("%d entries of %d, %+v", r.Entries, r.Manifest.TreeSize, r.Check("content"))
+	}
 }
 
 func TestEvidenceOfNothing(t *testing.T) {

@@ -160,6 +160,11 @@ var limitComplete = audit.Limit{
 	Code: "completeness", Text: "That no entry which the question matches was left out is what the server signed, and can't be seen from the file.",
 }
 
+// limitConsent is that of a file with what may have left the machine.
+var limitConsent = audit.Limit{
+	Code: "consent", Text: "Whether consent covered what left is not judged: that takes every consent and revocation of the tenant, and no file can show that it has them all.",
+}
+
 // report sums up.
 func (t *tally) report(m Manifest, entries int64) Report {
 	t.limit(limitComplete)

@@ -15,6 +15,9 @@ import (
 // checkKnown checks what an entry, which is whole and known to be one of its kind, says of others, and with them its verdict.
 func (v *verifier) checkKnown(e ledger.Entry, at place, x *audit.Examination) {
 	v.checkClaims(e, at, x.Derived.Projection.Claims)
+	if at.kind.Gated {
+		v.limit(limitConsent)
+	}
 	absent := v.checkReferences(e, at, x.Derived.Content)
 	switch {
 	case absent != "" && (x.IsBundle() || at.kind.IsJudged()):

@@ -34,7 +34,7 @@ func TestWholeFilePasses(t *testing.T) {
 	if len(r.Remarks) != 1 || *r.Remarks[0].Seq != 2 || !strings.HasPrefix(r.Remarks[0].Place, "entries/000000.ndjson, line 3") {
 		t.Errorf("remarks %s", remarks(r))
 	}
-	for _, code := range []string{"completeness", "freshness", "claimed-by-poster", "verifier-key", "erased-content"} {
+	for _, code := range []string{"completeness", "consent", "freshness", "claimed-by-poster", "verifier-key", "erased-content"} {
 		if !slices.ContainsFunc(r.Limits, func(l audit.Limit) bool { return l.Code == code }) {
 			t.Errorf("it does not say that it does not show %s", code)
 		}
