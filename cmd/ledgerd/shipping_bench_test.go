@@ -32,10 +32,12 @@ func BenchmarkShippingLag(b *testing.B) {
 		load func(b *testing.B, s *realService) (perSecond float64)
 	}{
 		{"posts", func(b *testing.B, s *realService) float64 {
+			b.Helper()
 			rate, _ := postLoad(b, s.connectionFile, 8)
 			return rate
 		}},
 		{"bulk", func(b *testing.B, s *realService) float64 {
+			b.Helper()
 			const lines = 100_000
 			body := bulkReports(fmt.Sprint("lag-", benchRun.Add(1)), 2, lines)
 			return lines / postLines(b, s.connectionFile, body, lines).Seconds()

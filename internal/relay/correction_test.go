@@ -24,17 +24,18 @@ func (r *rig) correct(tb testing.TB, n int) {
 		tb.Fatal(err)
 	}
 	defer conn.Close(tb.Context())
-	_, err = conn.Exec(tb.Context(), `
-		INSERT INTO ledger.usage_lines (seq, tenant, line, request_id, turn_id, customer_id, provider_id, as_of, frames_served, frames_rejected, tokens,
-		                                frame_providers, frame_ids, frame_digests, frame_tokens)
-		SELECT $1::bigint, l.tenant, l.line, l.request_id, l.turn_id, l.customer_id, l.provider_id, l.as_of, -1, -1, 5 - l.tokens,
-		       ARRAY['north', 'south', 'north'], l.frame_ids || 'other'::text, l.frame_digests || NULL::text, ARRAY[-l.frame_tokens[1], -l.frame_tokens[2], 5]
-		FROM ledger.usage_lines l JOIN ledger.entries e USING (seq) WHERE e.key = 'req-' || $2::int AND l.provider_id = 'north'
-		UNION ALL
-		SELECT $1::bigint, l.tenant, l.line, l.request_id, l.turn_id, l.customer_id, l.provider_id, l.as_of, 0, -1, 0, NULL, NULL, NULL, NULL
-		FROM ledger.usage_lines l JOIN ledger.entries e USING (seq) WHERE e.key = 'req-' || $2::int AND l.provider_id = 'idle'`, o.Seq, n)
-	if err != nil {
-		tb.Fatal(err)
+	const taken, report = `l.tenant, l.line, l.request_id, l.turn_id, l.customer_id, l.provider_id, l.as_of`, `ledger.usage_lines l JOIN ledger.entries e USING (seq) WHERE e.key = 'req-' || $2::int`
+	for _, statement := range []string{
+		`INSERT INTO ledger.usage_lines (seq, tenant, line, request_id, turn_id, customer_id, provider_id, as_of, frames_served, frames_rejected, tokens,
+		                                 frame_providers, frame_ids, frame_digests, frame_tokens)
+		 SELECT $1::bigint, ` + taken + `, -1, -1, 5 - l.tokens, ARRAY['north', 'south', 'north'], l.frame_ids || 'other'::text, l.frame_digests || NULL::text,
+		        ARRAY[-l.frame_tokens[1], -l.frame_tokens[2], 5] FROM ` + report + ` AND l.provider_id = 'north'`,
+		`INSERT INTO ledger.usage_lines (seq, tenant, line, request_id, turn_id, customer_id, provider_id, as_of, frames_served, frames_rejected, tokens)
+		 SELECT $1::bigint, ` + taken + `, 0, -1, 0 FROM ` + report + ` AND l.provider_id = 'idle'`,
+	} {
+		if _, err := conn.Exec(tb.Context(), statement, o.Seq, n); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }
 

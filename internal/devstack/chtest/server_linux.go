@@ -75,6 +75,7 @@ func unprivileged() (*syscall.Credential, error) {
 
 // configure makes the folder, which is not tb.TempDir: its parents would keep the server's user out.
 func (s *Server) configure(tb testing.TB, credential *syscall.Credential) (config string, err error) {
+	tb.Helper()
 	dir, err := os.MkdirTemp("", "ledgerd-chtest-")
 	if err != nil {
 		return "", err
@@ -125,6 +126,7 @@ func freeAddress(ctx context.Context) (string, error) {
 // start returns once the server takes connections. The kernel kills it when the thread that started it ends, so that thread
 // waits for its end.
 func (s *Server) start(tb testing.TB, program, config string, credential *syscall.Credential) error {
+	tb.Helper()
 	var said bytes.Buffer
 	cmd := exec.CommandContext(context.Background(), program, "--config-file="+config)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = "/", &said, &said, time.Second
