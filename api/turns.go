@@ -26,8 +26,9 @@ type TurnBody struct {
 // turnNotes are the answer's own limits.
 var turnNotes = []string{
 	"a verdict says that the recorded outcome follows from the record, not that what the kernel attests was true; see its verification's coverage",
-	"a contribution is joined to usage where its source's namespace is a provider of the turn and its stable_ref names a frame; other sources can't be joined",
-	"a usage report names a turn and no assembly, so a frame counts as served when any report of the turn has it",
+	"a contribution is joined to usage where its source's namespace is a provider and its stable_ref names a frame; joins counts those that could be, other sources can't",
+	"it is held to the usage report of its own request where one has that request_id, and otherwise to all reports of the turn: a report names no assembly",
+	"an erased usage report names no turn any more, so what only it served reads as not served",
 	"a payload digest and a frame's content digest are over different bytes and are not compared",
 	"the report has no tokens per contribution beyond what the kernel measured before rendering; served cost may be by another estimator",
 }

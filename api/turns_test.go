@@ -223,7 +223,7 @@ func TestTurnJoins(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	answer := s.turn(t, kinds.Auditor, turn.ID)
-	if answer.Joins != (audit.TurnJoins{Reports: 1, Contributions: 9, Joined: 9}) {
+	if answer.Joins != (audit.TurnJoins{Reports: 1, Contributions: 9, Joined: 9, Measured: 6, Consented: 9}) {
 		t.Errorf("joins %+v", answer.Joins)
 	}
 	counts := map[string]int{}
@@ -243,4 +243,58 @@ func TestTurnJoins(t *testing.T) {
 	if !maps.Equal(counts, want) {
 		t.Errorf("found %v, want %v", counts, want)
 	}
+}
+
+// A contribution is held to the usage report of its own request, and where consent was given and on record nothing is found of it.
+func TestTurnJoinsByRequest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		served map[string]string // by request
+		want   map[string]int
+		joins  audit.TurnJoins
+	}{
+		"each its own": {map[string]string{"req-0": "wi-0-0", "req-1": "wi-1-0"}, map[string]int{"source-not-servedwi-2-0": 3},
+			audit.TurnJoins{Reports: 2, Contributions: 9, Joined: 9, ByRequest: 6, Measured: 6, Consented: 9}},
+		"each the other's": {map[string]string{"req-0": "wi-1-0", "req-1": "wi-0-0"}, map[string]int{"source-not-servedwi-0-0": 3, "source-not-servedwi-1-0": 3, "source-not-servedwi-2-0": 3},
+			audit.TurnJoins{Reports: 2, Contributions: 9, Joined: 9, ByRequest: 6, Consented: 9}},
+		"one request only": {map[string]string{"req-0": "wi-0-0"}, map[string]int{"source-not-servedwi-1-0": 3, "source-not-servedwi-2-0": 3},
+			audit.TurnJoins{Reports: 1, Contributions: 9, Joined: 9, ByRequest: 3, Measured: 3, Consented: 9}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t)
+			s.post(t, kinds.Host, "/v1/provider-declarations", `{"provider_id":"board","provider":{"name":"Board","version":"1","data_flow":{"reads":true,"writes":false,"egress":true,"egress_scopes":["third-party-model"]}},"declared_at":"2026-01-10T07:00:00Z"}`)
+			s.post(t, kinds.Host, "/v1/consent-receipts", `{"provider_id":"board","scope":"third-party-model","provider_name":"Board","provider_version":"1","grantor":{"kind":"human","id":"maria"},"granted_at":"2026-01-10T08:00:00Z"}`)
+			turn := ledgertest.NewTurn(t, 1)
+			s.recordTurn(t, turn)
+			reports := map[string]int64{}
+			for request, frame := range c.served {
+				reports[request] = s.post(t, kinds.Host, "/v1/usage-reports", fmt.Sprintf(`{"request_id":%q,"turn_id":%q,"customer_id":"c","report":{"budget_requested":2000,"budget_consumed":25,"as_of":%q,"providers":[`+
+					`{"provider_id":"board","frames_served":1,"frames_rejected":0,"token_cost":25,"served_frames":[{"frame":{"provider_id":"board","frame_id":%q},"token_cost":25}]}]}}`,
+					request, turn.ID, time.Now().UTC().Format(time.RFC3339), frame))
+			}
+			answer := s.turn(t, kinds.Auditor, turn.ID)
+			counts := map[string]int{}
+			for _, f := range answer.Findings {
+				counts[fmt.Sprint(f.Kind, f.FrameID)]++
+				if own, ok := reports[fmt.Sprint("req-", f.Position/10-1)]; ok && !slices.Contains(f.Seqs, own) {
+					t.Errorf("%+v does not name its request's report %d", f, own)
+				}
+			}
+			if !maps.Equal(counts, c.want) || answer.Joins != c.joins {
+				t.Errorf("found %v, want %v; joins %+v", counts, c.want, answer.Joins)
+			}
+		})
+	}
+}
+
+// post records something and gives its seq.
+func (s *service) post(t *testing.T, role kinds.Role, path, body string) int64 {
+	t.Helper()
+	var recorded api.RecordedBody
+	got := s.as(t, role, "POST", path, body)
+	if got.into(t, &recorded); got.status != 201 {
+		t.Fatalf("%s: %d %s", path, got.status, got.body)
+	}
+	return recorded.Seq
 }

@@ -3,6 +3,7 @@ package assembly
 // ContributionFact is what a ledger joins a contribution to its other records by: what the row says of it, unverified.
 type ContributionFact struct {
 	Ref         Ref
+	RequestID   string // of the request that it answers, "" where it came from a cache
 	Source      SourceRef
 	Sensitivity Word  // the label that the kernel recorded
 	Tokens      int64 // as the kernel measured the payload, before wrapper and redaction
@@ -11,7 +12,7 @@ type ContributionFact struct {
 
 // Facts are the contributions that the row's report has, in its order.
 func (r *Row) Facts() []ContributionFact {
-	tokens := map[Ref]int64{}
+	tokens, requests := map[Ref]int64{}, map[int64]string{}
 	for i := range r.rest.rows {
 		row := &r.rest.rows[i]
 		if row.cache != nil {
@@ -20,11 +21,14 @@ func (r *Row) Facts() []ContributionFact {
 		if row.result != nil {
 			row.tokens(row.result.contributions, tokens)
 		}
+		if row.request != nil && row.source == live {
+			requests[row.position] = row.request.id
+		}
 	}
 	facts := make([]ContributionFact, 0, len(r.rest.recorded.Contributions))
 	for _, c := range r.rest.recorded.Contributions {
 		ref := Ref{c.Position, c.Ordinal}
-		facts = append(facts, ContributionFact{ref, c.SourceRef, c.Sensitivity, tokens[ref], c.Disposition == included})
+		facts = append(facts, ContributionFact{ref, requests[c.Position], c.SourceRef, c.Sensitivity, tokens[ref], c.Disposition == included})
 	}
 	return facts
 }

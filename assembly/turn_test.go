@@ -56,7 +56,7 @@ func TestRowFacts(t *testing.T) {
 	whole["plan"] = tree{"plan_id": "plan-1", "plan_digest": hashOf("p")}
 	row := must(ParseRow(must(json.Marshal(whole))))
 	facts := row.Facts()
-	if len(facts) != 6 || facts[0] != (ContributionFact{Ref{10, 0}, SourceRef{"work", "board", "wi-0-0"}, private, 25, true}) || facts[5].Tokens != 25 {
+	if len(facts) != 6 || facts[0] != (ContributionFact{Ref{10, 0}, "req-0", SourceRef{"work", "board", "wi-0-0"}, private, 25, true}) || facts[5].Tokens != 25 {
 		t.Errorf("facts %+v", facts)
 	}
 	got := row.AcceptedResults()
