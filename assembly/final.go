@@ -1,6 +1,9 @@
 package assembly
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // The contract's "Budgeting, rendering, and final truncation", final order; section 6.8, C0-R750 … C0-R790.
 
@@ -38,6 +41,28 @@ func (p Part) MarshalJSON() ([]byte, error) {
 		return json.Marshal([]any{p.Kind, p.Ref[0], p.Ref[1]})
 	}
 	return json.Marshal([]any{p.Kind, p.Name})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *Part) UnmarshalJSON(src []byte) error {
+	*p = Part{}
+	var rest []json.RawMessage
+	if err := json.Unmarshal(src, &rest); err != nil {
+		return err
+	}
+	fields := []any{&p.Kind, &p.Name}
+	if len(rest) == 3 {
+		fields = []any{&p.Kind, &p.Ref[0], &p.Ref[1]}
+	}
+	if len(rest) != len(fields) {
+		return errors.New("a part is a kind and a name, or a kind, a position and an ordinal")
+	}
+	for i, field := range fields {
+		if err := json.Unmarshal(rest[i], field); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sizedPiece is an included contribution with its size after wrapper and redaction.

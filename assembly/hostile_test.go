@@ -100,6 +100,22 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestPartsAreReadAsWritten: what final truncation removed is named in a form of its own.
+func TestPartsAreReadAsWritten(t *testing.T) {
+	for _, p := range []Part{{Kind: aToolResult, Name: "tr-a"}, {Kind: aTranscriptUnit, Name: "u1"}, {Kind: aContribution, Ref: Ref{10, 3}}} {
+		var got Part
+		if err := json.Unmarshal(must(json.Marshal(p)), &got); err != nil || got != p {
+			t.Errorf("%+v: %+v, %v", p, got, err)
+		}
+	}
+	for _, src := range []string{`{}`, `[]`, `["tool_result"]`, `["contribution",1,2,3]`, `["contribution","a",2]`, `[1,"a"]`} {
+		var got Part
+		if err := json.Unmarshal([]byte(src), &got); err == nil {
+			t.Errorf("%s was read as %+v", src, got)
+		}
+	}
+}
+
 // TestZeroRecordsAreRefused: what was not parsed is not verified.
 func TestZeroRecordsAreRefused(t *testing.T) {
 	for _, r := range []Report{Verify(nil, Anchors{}), Verify(&Assembly{}, Anchors{}), VerifyCompaction(nil, Turn{}).Report, VerifyRecovery(&Recovery{}, Turn{}).Report} {

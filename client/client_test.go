@@ -85,6 +85,24 @@ func TestRequests(t *testing.T) {
 			return err
 		}, attempt{"POST", "/v1/tokens", "", `{"role":"host","name":"n","expires_at":"2027-01-01T00:00:00Z"}`, ""}},
 		{func() error { _, err := ledger.RevokeToken(ctx, "tok_/x"); return err }, attempt{"DELETE", "/v1/tokens/tok_%2Fx", "", "", ""}},
+		{func() error { _, err := ledger.PostContextProfile(ctx, []byte(`{"a":1}`)); return err }, attempt{"POST", "/v1/context-profiles", "", `{"a":1}`, ""}},
+		{func() error { _, err := ledger.PostContextSnapshot(ctx, []byte(`{"a":2}`)); return err }, attempt{"POST", "/v1/context-snapshots", "", `{"a":2}`, ""}},
+		{func() error { _, err := ledger.PostContextPlan(ctx, []byte(`{"a":3}`)); return err }, attempt{"POST", "/v1/context-plans", "", `{"a":3}`, ""}},
+		{func() error { _, err := ledger.PostContextAssembly(ctx, []byte(`{"a":4}`)); return err }, attempt{"POST", "/v1/context-assemblies", "", `{"a":4}`, ""}},
+		{func() error {
+			_, err := ledger.PostContextCompaction(ctx, client.Compaction{TurnID: "t", Snapshot: client.SnapshotName{ID: "s", Digest: "d"}, Compaction: []byte(`{"a":5}`)})
+			return err
+		}, attempt{"POST", "/v1/context-compactions", "", `{"turn_id":"t","snapshot":{"snapshot_id":"s","snapshot_digest":"d"},"compaction":{"a":5}}`, ""}},
+		{func() error {
+			_, err := ledger.PostContextRecovery(ctx, client.Recovery{RecoveryID: "r", TurnID: "t", Snapshot: client.SnapshotName{ID: "s", Digest: "d"}, Recovery: []byte(`{"a":6}`)})
+			return err
+		}, attempt{"POST", "/v1/context-recoveries", "", `{"recovery_id":"r","turn_id":"t","snapshot":{"snapshot_id":"s","snapshot_digest":"d"},"recovery":{"a":6}}`, ""}},
+		{func() error { _, err := ledger.Turn(ctx, "t/1"); return err }, attempt{"GET", "/v1/turns/t%2F1", "", "", ""}},
+		{func() error { _, err := ledger.VerifyContextEntry(ctx, "context-recovery", 12); return err }, attempt{"GET", "/v1/context-recoveries/12/verification", "", "", ""}},
+		{func() error {
+			_, err := ledger.VerifyContextAssembly(ctx, client.ContextCheck{Record: []byte(`{}`), Payloads: []client.Presented{{1, 2, "p"}}})
+			return err
+		}, attempt{"POST", "/v1/verify/context-assembly", "", `{"record":{},"payloads":[{"position":1,"ordinal":2,"payload":"p"}]}`, ""}},
 		{func() error { return ledger.Ready(ctx) }, attempt{"GET", "/readyz", "", "", ""}},
 	} {
 		f.forget()
@@ -95,6 +113,18 @@ func TestRequests(t *testing.T) {
 		if got := f.attempts(); got[len(got)-1] != c.want {
 			t.Errorf("sent\n %+v, want\n %+v", got[len(got)-1], c.want)
 		}
+	}
+}
+
+// What can't be asked is said before anything is sent, and what is no conflict is not read as one.
+func TestContextQuestionsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	f, _, ledger := newFake(t)
+	if _, err := ledger.VerifyContextEntry(t.Context(), "context-plan", 1); err == nil || len(f.attempts()) != 0 {
+		t.Errorf("a plan is not judged: %v", err)
+	}
+	if _, err := ledger.Conflict(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "no conflict") {
+		t.Errorf("an entry of another kind: %v", err)
 	}
 }
 

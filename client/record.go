@@ -99,12 +99,19 @@ func (c *Client) PostReceiptBundle(ctx context.Context, bundle []byte, requestID
 
 // record sends v as the body.
 func (c *Client) record(ctx context.Context, r request, v any) (Recorded, error) {
-	body, err := json.Marshal(v)
+	r, err := withBody(r, v)
 	if err != nil {
-		return Recorded{}, errors.New(r.doing + ": it can't be written as JSON, which demands valid UTF-8")
+		return Recorded{}, err
 	}
-	r.body = body
 	return c.send(ctx, r)
+}
+
+func withBody(r request, v any) (request, error) {
+	var err error
+	if r.body, err = json.Marshal(v); err != nil {
+		return r, errors.New(r.doing + ": it can't be written as JSON, which demands valid UTF-8")
+	}
+	return r, nil
 }
 
 func (c *Client) send(ctx context.Context, r request) (Recorded, error) {

@@ -29,6 +29,13 @@ func TestTypesAgreeWithTheAPI(t *testing.T) {
 		{api.EgressBody{}, client.EgressAnswer{}},
 		{api.UsageBody{}, client.UsageAnswer{}},
 		{api.UsageLinesBody{}, client.UsageLines{}},
+		{api.CompactionBody{}, client.Compaction{}},
+		{api.RecoveryBody{}, client.Recovery{}},
+		{api.ContextVerificationBody{}, client.ContextVerification{}},
+		{api.ContextCheckBody{}, client.ContextCheck{}},
+		{api.ContextCheckedBody{}, client.ContextChecked{}},
+		{api.TurnBody{}, client.Turn{}},
+		{kinds.ConflictArtifact{}, client.Conflict{}},
 		{kinds.TrustPolicyArtifact{}, client.TrustPolicy{}},
 		{api.BillingConfigArtifact{}, client.BillingConfig{}},
 		{kinds.CorrectionArtifact{}, client.Correction{}},
@@ -110,6 +117,10 @@ func fill(t *testing.T, v reflect.Value) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(t, v.Index(0))
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(t, v.Index(i))
+		}
 	case reflect.String:
 		v.SetString("text")
 	case reflect.Bool:
