@@ -40,9 +40,9 @@ func TestTurnThroughTheBinary(t *testing.T) {
 		turn.Profile["clock_skew_ms"] = skew
 		post("/v1/context-profiles", turn.Profile, 409)
 	}
-	turn.Profile["prompt"] = "what must not be stored"
+	turn.Profile["prompt"] = "the evil door code"
 	_, refused, err := s.dev.do(t.Context(), "POST", "/v1/context-profiles", kinds.Host, string(ledgertest.JSON(t, turn.Profile)))
-	if err != nil || !strings.Contains(string(refused), `"code":"record_forbidden_content"`) || !strings.Contains(string(refused), `"pointer":"/prompt"`) || strings.Contains(string(refused), "must not be") {
+	if err != nil || !strings.Contains(string(refused), `"code":"record_forbidden_content"`) || !strings.Contains(string(refused), `"pointer":"/prompt"`) || strings.Contains(string(refused), "evil") {
 		t.Errorf("forbidden content: %s %v", refused, err)
 	}
 
