@@ -140,7 +140,7 @@ func TestEvidenceIsOfOneMoment(t *testing.T) {
 	if err := errors.Join(err, <-failed); err != nil {
 		t.Fatal(err)
 	}
-	r := s.verify(t, append(begun, rest...))
+	r := s.verify(t, slices.Concat(begun, rest))
 	if r.Entries != entries || r.Manifest.TreeSize != entries || r.Check("content").Passed != entries {
 		t.Errorf("%d entries of %d, %+v", r.Entries, r.Manifest.TreeSize, r.Check("content"))
 	}
