@@ -188,19 +188,18 @@ func (v *verifier) checkNames() bool {
 	return true
 }
 
-// member reads a member that the manifest lists; nil when it is not the one.
-func (v *verifier) member(i int) ([]byte, error) {
-	data, err := v.read(v.members[i])
-	if err != nil {
-		return nil, err
+// member reads a member that the manifest lists, and says whether it is the one; if not, that failed.
+func (v *verifier) member(i int) (data []byte, same bool, err error) {
+	if data, err = v.read(v.members[i]); err != nil {
+		return nil, false, err
 	}
 	sum := sha256.Sum256(data)
 	if hex.EncodeToString(sum[:]) != v.manifest.Members[i].SHA256 {
 		v.fail(checkMembers, v.members[i].name, noSeq, "its bytes were changed: they have another SHA-256 than the manifest names")
-		return nil, nil
+		return nil, false, nil
 	}
 	v.pass(checkMembers)
-	return data, nil
+	return data, true, nil
 }
 
 // entryMembers is how many members hold entries.

@@ -44,11 +44,11 @@ func (v *verifier) checkEntries(ctx context.Context) error {
 		last: -1, seen: map[int64]place{}, keys: map[[16]byte]int64{}, claims: map[[16]byte][16]byte{}, policies: map[int64]audit.RecordedPolicy{}, erased: map[int64]int64{},
 	}
 	for n := range v.entryMembers() {
-		data, err := v.member(n)
+		data, same, err := v.member(n)
 		if err != nil {
 			return err
 		}
-		v.entries.broken = v.entries.broken || data == nil
+		v.entries.broken = v.entries.broken || !same
 		if err := v.checkLines(ctx, n, data); err != nil {
 			return err
 		}
@@ -57,12 +57,10 @@ func (v *verifier) checkEntries(ctx context.Context) error {
 		}
 	}
 	v.checkAbsent()
-	if v.entries.broken {
+	switch {
+	case v.entries.broken:
 		v.skip(checkManifest, manifestName, noSeq, "its counts can't be compared, since entries could not be read")
-		v.skip(checkSummary, summaryName, noSeq, "it can't be made again, since entries could not be read")
-		return nil
-	}
-	if v.entries.count != v.manifest.Entries || v.entries.matched != v.manifest.Matched {
+	case v.entries.count != v.manifest.Entries || v.entries.matched != v.manifest.Matched:
 		v.fail(checkManifest, manifestName, noSeq, "it counts %d entries, %d of them matched, and the members have %d and %d",
 			v.manifest.Entries, v.manifest.Matched, v.entries.count, v.entries.matched)
 	}
@@ -192,12 +190,15 @@ func (v *verifier) take(r audit.Report, at place, erased bool) {
 	v.limit(r.NotChecked...)
 }
 
+// checkSummary makes the page for people again.
 func (v *verifier) checkSummary() error {
-	page, err := v.member(len(v.members) - 3)
+	page, same, err := v.member(len(v.members) - 3)
 	switch {
 	case err != nil:
 		return err
-	case page == nil: // which was said
+	case !same: // which was said
+	case v.entries.broken:
+		v.skip(checkSummary, summaryName, noSeq, "it can't be made again, since entries could not be read")
 	case !bytes.Equal(page, v.entries.summary.html(v.manifest)):
 		v.fail(checkSummary, summaryName, noSeq, "it is not the page that these entries and this manifest make: don't believe what it says")
 	default:

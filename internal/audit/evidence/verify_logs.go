@@ -14,11 +14,11 @@ import (
 func (v *verifier) checkLogs(own []byte) error {
 	v.anchors = make([]*audit.Anchor, len(v.manifest.Logs))
 	for n := range v.manifest.Logs {
-		text, err := v.member(v.entryMembers() + n)
+		text, same, err := v.member(v.entryMembers() + n)
 		if err != nil {
 			return err
 		}
-		if text != nil {
+		if same {
 			v.anchors[n] = v.checkCheckpoint(n, text)
 		}
 	}
