@@ -150,37 +150,3 @@ type VerificationSet struct {
 	Results map[string]int       `json:"results"` // entries by result
 	Reports []VerificationReport `json:"reports"`
 }
-
-// VerificationReport is what was checked of one entry again.
-type VerificationReport struct {
-	Seq        int64               `json:"seq"`
-	Kind       string              `json:"kind"`
-	Result     string              `json:"result"`
-	Checks     []VerificationCheck `json:"checks"`
-	Against    *VerifiedAgainst    `json:"against"`
-	NotChecked []VerificationLimit `json:"not_checked"` // what the report does not show, whatever its result
-}
-
-// VerificationCheck is one check and what became of it.
-type VerificationCheck struct {
-	Check  string `json:"check"`
-	Result string `json:"result"`
-	Fault  string `json:"fault,omitzero"`
-	Reason string `json:"reason,omitzero"`
-	Says   string `json:"says"` // what passing means
-}
-
-// VerifiedAgainst is the checkpoint that a report rests on.
-type VerifiedAgainst struct {
-	Origin     string `json:"origin"`
-	TreeSize   int64  `json:"tree_size"`
-	RootHash   string `json:"root_hash"`
-	Checkpoint string `json:"checkpoint"`
-	Key        string `json:"key"` // that signed it, "" for none
-}
-
-// VerificationLimit is something that a report does not show.
-type VerificationLimit struct {
-	Code string `json:"code"`
-	Text string `json:"text"`
-}

@@ -58,12 +58,17 @@ func (q EvidenceQuery) Values() url.Values {
 // `ledgerd verify evidence`. It may be large: no time limit but that of ctx and no size limit applies. After an error what was
 // written is no evidence file; it is asked for again only as long as nothing was.
 func (c *Client) Evidence(ctx context.Context, q EvidenceQuery, w io.Writer) (int64, error) {
+	return c.downloadFile(ctx, request{doing: "downloading evidence", method: http.MethodGet, path: "/v1/evidence", query: q.Values()}, w)
+}
+
+// downloadFile answers a request that gives a file.
+func (c *Client) downloadFile(ctx context.Context, r request, w io.Writer) (int64, error) {
 	unhurried, hc := *c, *c.http
 	hc.Timeout = 0
 	unhurried.http = &hc
-	file := &download{to: w}
-	_, err := unhurried.call(ctx, request{doing: "downloading evidence", method: http.MethodGet, path: "/v1/evidence", query: q.Values(), file: file}, nil)
-	return file.written, err
+	r.file = &download{to: w}
+	_, err := unhurried.call(ctx, r, nil)
+	return r.file.written, err
 }
 
 // download is an answer that is a file.
