@@ -1,42 +1,46 @@
 package relay_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres/ledgertest"
 	"ledgerd/metering"
 )
 
-// correct writes the lines that a correction of the report n derives, under an entry of its own: fewer tokens and another frame
-// in place of its first two, and one that takes back what cost nothing.
+// correct records that the n-th report ought to have named one frame of five tokens. It does nothing to one that is erased, nor a
+// second time.
 func (r *rig) correct(tb testing.TB, n int) {
 	tb.Helper()
-	o, err := r.Appender.Append(tb.Context(), ledgertest.Host, ledgertest.Consent(tb, fmt.Sprint("correction of ", n), "p"))
+	var reported struct {
+		AsOf string `json:"as_of"`
+	}
+	if err := json.Unmarshal(r.sent[n].Content.Artifact, &reported); err != nil {
+		tb.Fatal(err)
+	}
+	request := fmt.Sprintf("req-%d", n)
+	corrected, err := r.Store.Corrected(tb.Context(), ledgertest.Tenant, kinds.CorrectionArtifact{RequestID: &request})
+	if errors.As(err, new(*kinds.ErasedError)) {
+		return
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}
-	conn, err := pgx.Connect(tb.Context(), r.AdminURL)
+	artifact := fmt.Appendf(nil, `{"request_id":%q,"reason":"estimated","replacement":{"budget_requested":2000,"budget_consumed":5,"as_of":%q,"providers":[`+
+		`{"provider_id":"north","frames_served":1,"frames_rejected":0,"token_cost":5,"served_frames":[{"frame":{"provider_id":"north","frame_id":"other"},"token_cost":5}]}]}}`,
+		request, reported.AsOf)
+	a, err := kinds.Correction.Accept(kinds.Submission{Artifact: artifact}, kinds.Env{Now: time.Now(), Corrected: corrected})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer conn.Close(tb.Context())
-	const taken, report = `l.tenant, l.line, l.request_id, l.turn_id, l.customer_id, l.provider_id, l.as_of`, `ledger.usage_lines l JOIN ledger.entries e USING (seq) WHERE e.key = 'req-' || $2::int`
-	for _, statement := range []string{
-		`INSERT INTO ledger.usage_lines (seq, tenant, line, request_id, turn_id, customer_id, provider_id, as_of, frames_served, frames_rejected, tokens,
-		                                 frame_providers, frame_ids, frame_digests, frame_tokens)
-		 SELECT $1::bigint, ` + taken + `, -1, -1, 5 - l.tokens, ARRAY['north', 'south', 'north'], l.frame_ids || 'other'::text, l.frame_digests || NULL::text,
-		        ARRAY[-l.frame_tokens[1], -l.frame_tokens[2], 5] FROM ` + report + ` AND l.provider_id = 'north'`,
-		`INSERT INTO ledger.usage_lines (seq, tenant, line, request_id, turn_id, customer_id, provider_id, as_of, frames_served, frames_rejected, tokens)
-		 SELECT $1::bigint, ` + taken + `, 0, -1, 0 FROM ` + report + ` AND l.provider_id = 'idle'`,
-	} {
-		if _, err := conn.Exec(tb.Context(), statement, o.Seq, n); err != nil {
-			tb.Fatal(err)
-		}
+	if _, err := r.Appender.Append(tb.Context(), ledgertest.BillingRole, a); err != nil {
+		tb.Fatal(err)
 	}
+	r.corrected[n] = true
 }
 
 // Lines of another kind of entry, with negative counts and tokens, are shipped like a report's, and sums subtract them.

@@ -46,6 +46,8 @@ type rig struct {
 	net    *faulty
 	posted int
 	sent   []*kinds.Accepted // what was posted, in order
+
+	corrected map[int]bool // by the report's place
 }
 
 func newRig(tb testing.TB) *rig {
@@ -55,7 +57,7 @@ func newRig(tb testing.TB) *rig {
 
 func newRigOn(tb testing.TB, dsn string) *rig {
 	tb.Helper()
-	r := &rig{Ledger: ledgertest.New(tb), dsn: dsn}
+	r := &rig{Ledger: ledgertest.New(tb), dsn: dsn, corrected: map[int]bool{}}
 	if _, err := clickhouse.Migrate(tb.Context(), dsn); err != nil {
 		tb.Fatal(err)
 	}

@@ -202,14 +202,14 @@ func TestTheServerDiesUnderLoad(t *testing.T) {
 	}
 }
 
-// For any interleaving of posts, erasures, crashes, faults, takeovers and rebuilds both stores hold the same in the end.
+// For any interleaving of posts, corrections, erasures, crashes, faults, takeovers and rebuilds both stores hold the same in the end.
 func TestWhateverHappensTheSumsAgree(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		shippers := []*relay.Shipper{r.shipper("a", 7), r.shipper("b", 50)}
 		for range rapid.IntRange(1, 8).Draw(rt, "events") {
-			switch rapid.IntRange(0, 10).Draw(rt, "event") {
+			switch rapid.IntRange(0, 11).Draw(rt, "event") {
 			case 0, 1, 2:
 				r.post(t, rapid.IntRange(1, 12).Draw(rt, "reports"))
 			case 3:
@@ -228,6 +228,10 @@ func TestWhateverHappensTheSumsAgree(t *testing.T) {
 					r.postAgain(t, r.Appender, rapid.IntRange(0, r.posted-1).Draw(rt, "again"))
 				}
 			case 10:
+				if r.posted > 0 {
+					r.correct(t, rapid.IntRange(0, r.posted-1).Draw(rt, "corrected"))
+				}
+			case 11:
 				if err := r.client.Empty(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -238,8 +242,8 @@ func TestWhateverHappensTheSumsAgree(t *testing.T) {
 		}
 		r.release(t)
 		r.drain(t, r.shipper("a", 5000))
-		if n := r.equal(t); n != int64(2*r.posted) {
-			rt.Fatalf("%d lines of %d reports", n, r.posted)
+		if n := r.equal(t); n != int64(2*(r.posted+len(r.corrected))) {
+			rt.Fatalf("%d lines of %d reports and %d corrections", n, r.posted, len(r.corrected))
 		}
 	})
 }
