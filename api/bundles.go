@@ -81,7 +81,7 @@ func (a *API) bundleRoutes() []*Route {
 	}
 	return []*Route{
 		{
-			Method: "GET", Path: "/v1/receipt-bundles", Name: "searchReceiptBundles", Summary: "Search recorded bundles", Roles: bundleReaders, Query: search,
+			Method: "GET", Path: "/v1/receipt-bundles", Name: "searchReceiptBundles", Memory: 64, Summary: "Search recorded bundles", Roles: bundleReaders, Query: search,
 			Doc:     "In order of seq. All conditions must hold. Times are the receipts' own, effective times. A page ends early where the contents in it reach 8 MiB; next_cursor then leads on.",
 			Replies: []Reply{{Status: 200, Doc: "A page.", Body: BundleListBody{}}}, handle: a.searchBundles,
 		},

@@ -20,6 +20,7 @@ type call struct {
 	route  *Route
 	who    kinds.Poster // zero on a public route
 	query  query
+	leave  func() // gives back what the answer took of the memory for answers
 }
 
 func (c *call) ctx() context.Context { return c.http.Context() }
@@ -48,7 +49,8 @@ const requestTimeout = 20 * time.Second
 // serve adapts a route's handler to net/http: deadline, authorization, parameters, then the handler, then its answer.
 func (a *API) serve(route *Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{http: r, writer: w, route: route}
+		c := &call{http: r, writer: w, route: route, leave: func() {}}
+		defer func() { c.leave() }()
 		if !route.Streams {
 			ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 			defer cancel()
@@ -78,6 +80,11 @@ func (a *API) answer(c *call) (reply, error) {
 	if c.query, err = parseQuery(c.http.URL.RawQuery, c.route.Query); err != nil {
 		return reply{}, err
 	}
+	leave, err := a.reads.enter(c.ctx(), c.who.Tenant, c.route.Memory)
+	if err != nil {
+		return reply{}, err
+	}
+	c.leave = leave
 	return c.route.handle(c)
 }
 

@@ -46,7 +46,7 @@ var consentNotes = []string{
 func (a *API) consentRoutes() []*Route {
 	return []*Route{
 		{
-			Method: "GET", Path: "/v1/consents", Name: "listConsents", Summary: "What was agreed to, by whom, and how it stands at a moment",
+			Method: "GET", Path: "/v1/consents", Name: "listConsents", Memory: 64, Summary: "What was agreed to, by whom, and how it stands at a moment",
 			Doc: "The whole history of each provider and scope, never pruned: grants, boolean consents, revocations, and the state at the moment: live, expired, " +
 				"revoked, granted-after, undated or never-granted. With grantor it tells what a person or policy agreed to.",
 			Roles: auditors,

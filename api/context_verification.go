@@ -42,7 +42,7 @@ var contextReaders = []kinds.Role{kinds.Host, kinds.Auditor}
 func (a *API) contextVerifyRoutes() []*Route {
 	again := func(path, name string, kind *kinds.Kind) *Route {
 		return &Route{
-			Method: "GET", Path: path + "/{seq}/verification", Name: name, Summary: "Verify a recorded " + kind.Name + " again", Roles: contextReaders,
+			Method: "GET", Path: path + "/{seq}/verification", Name: name, Memory: 64, Summary: "Verify a recorded " + kind.Name + " again", Roles: contextReaders,
 			Doc: "With the entries that the recorded verdict names it must give that verdict (reproduced); with those that the ledger has now it may give another. " +
 				"The coverage says what a verdict does not prove.",
 			Segments: seqParam("The record's entry."), Replies: []Reply{{Status: 200, Doc: "Both verdicts.", Body: ContextVerificationBody{}}},
@@ -55,7 +55,7 @@ func (a *API) contextVerifyRoutes() []*Route {
 		again("/v1/context-compactions", "reverifyContextCompaction", &kinds.ContextCompaction),
 		again("/v1/context-recoveries", "reverifyContextRecovery", &kinds.ContextRecovery),
 		{
-			Method: "POST", Path: "/v1/verify/context-assembly", Name: "verify-context-assembly", Summary: "Verify a context assembly without recording it", Roles: contextReaders,
+			Method: "POST", Path: "/v1/verify/context-assembly", Name: "verify-context-assembly", Memory: 64, Summary: "Verify a context assembly without recording it", Roles: contextReaders,
 			Doc: "A whole record, or the seq of a recorded one. Payloads that are shown are measured and compared with what the kernel recorded; they are neither stored nor logged. " +
 				"Tokens are checked for estimators that are known: chars-div-4-ceil/1.",
 			Body: ContextCheckBody{}, Replies: []Reply{{Status: 200, Doc: "The verdict.", Body: ContextCheckedBody{}}},

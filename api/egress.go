@@ -55,7 +55,7 @@ var egressNotes = []string{
 
 func (a *API) auditRoutes() []*Route {
 	return []*Route{{
-		Method: "GET", Path: "/v1/audit/egress", Name: "auditEgress", Summary: "What left the machine, to whom, who agreed, when",
+		Method: "GET", Path: "/v1/audit/egress", Name: "auditEgress", Memory: 128, Summary: "What left the machine, to whom, who agreed, when",
 		Doc: "One line per provider and declaration in force at the reports' as_of: the frames served by identity, tokens counted once, the receipts of " +
 			"exchanges that share a request, and the scopes with who agreed and when. Each scope has a verdict per report, judged at its as_of and by when the " +
 			"consent was recorded; shown is the worst, in the order local-only, consented, legacy-consented, reach-unknown, recorded-after, expired, revoked, " +

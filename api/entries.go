@@ -65,7 +65,7 @@ func (a *API) entryRoutes() []*Route {
 			Problems: []string{"not-found", "erased"}, handle: a.getEntry,
 		},
 		{
-			Method: "GET", Path: "/v1/entries", Name: "listEntries", Summary: "List entries in order of seq",
+			Method: "GET", Path: "/v1/entries", Name: "listEntries", Memory: 64, Summary: "List entries in order of seq",
 			Doc: "Times are recorded times, the server's own. Pages are of one tree: the cursor pins its size and the filters. " +
 				"A page ends early where the contents in it reach 8 MiB; next_cursor then leads on.",
 			Roles: anyRole,

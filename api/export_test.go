@@ -1,9 +1,19 @@
 package api
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // SetProgressTimeout shortens what a test would otherwise have to wait for. Call it before the first request.
 func (a *API) SetProgressTimeout(d time.Duration) { a.progress = d }
+
+// TakeReads takes the memory for answers but for some MiB, and shortens the wait for it, until given back.
+func (a *API) TakeReads(patience time.Duration, leaving int64) (giveBack func()) {
+	a.reads.patience = patience
+	_ = a.reads.memory.Acquire(context.Background(), readMemory-leaving)
+	return func() { a.reads.memory.Release(readMemory - leaving) }
+}
 
 // SetWideLines makes questions wide that read more than so many lines. Call it before the first request.
 func (a *API) SetWideLines(lines int) { a.wideLines = lines }

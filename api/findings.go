@@ -34,7 +34,7 @@ var findingNotes = []string{
 
 func (a *API) findingRoutes() []*Route {
 	return []*Route{{
-		Method: "GET", Path: "/v1/findings", Name: "listFindings", Summary: "What only a ledger can see: contradictions over time",
+		Method: "GET", Path: "/v1/findings", Name: "listFindings", Memory: 128, Summary: "What only a ledger can see: contradictions over time",
 		Doc: "d1-conflict, cost-drift, usage-missing (a recorded exchange whose request has no usage report), as-of-far (more than 24 hours from the time of recording), " +
 			"rubber-stamp (valid was said of a digest after another was served for the frame), stale-reuse (served after it was called stale or gone) and " +
 			"unconsented-egress (what the egress answer does not call covered, with its verdict). Each names the entries that show it.",

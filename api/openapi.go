@@ -134,6 +134,9 @@ func routeProblems(r *Route) []string {
 	if !r.Public {
 		codes = append(codes, "unauthorized", "forbidden")
 	}
+	if r.Memory > 0 {
+		codes = append(codes, "busy")
+	}
 	if r.Body != nil {
 		codes = append(codes, "wrong-type", "unsupported-media-type", "body-too-large", "invalid-encoding", "body-incomplete")
 	}

@@ -103,7 +103,7 @@ var statuses = map[string]struct {
 
 	// The server can't answer now.
 	"internal":               {500, "Something went wrong on the server"},
-	"busy":                   {503, "The append queue is full"},
+	"busy":                   {503, "There is no room for it now"},
 	"unavailable":            {503, "The store can't be reached"},
 	"projection-unavailable": {503, "ClickHouse is away, and the question needs it"},
 	"billing-off":            {503, "Billing is switched off"},

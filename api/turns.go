@@ -35,7 +35,7 @@ var turnNotes = []string{
 
 func (a *API) turnRoutes() []*Route {
 	return []*Route{{
-		Method: "GET", Path: "/v1/turns/{turn_id}", Name: "getTurn", Summary: "A turn whole: what went into each model context, and what was left out and why",
+		Method: "GET", Path: "/v1/turns/{turn_id}", Name: "getTurn", Memory: 192, Summary: "A turn whole: what went into each model context, and what was left out and why",
 		Doc: "Profile, snapshot and plans with the ledger's own times, each assembly with its recorded outcome and our verdict, compactions, recoveries, what was refused as a " +
 			"conflict, and findings that join the turn with its usage reports and consent.",
 		Roles:    contextReaders,

@@ -1,0 +1,46 @@
+package api_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+// Answers that may be large share the memory that there is for them: what finds no room is told to come again, small answers go
+// on, and room that is given back serves who waits.
+func TestLargeAnswersShareMemory(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	turn := ledgertest.NewTurn(t, 1)
+	s.recordTurn(t, turn)
+	path := "/v1/turns/" + turn.ID
+	giveBack := s.api.TakeReads(time.Millisecond, 100) // less than a turn takes, and more than a list
+	got := s.as(t, kinds.Auditor, "GET", path, "")
+	if p := got.problem(t); got.status != 503 || p.Code != "busy" || got.header.Get("Retry-After") == "" {
+		t.Errorf("without room: %d %s", got.status, got.body)
+	}
+	for _, small := range []string{"/v1/entries", "/v1/entries/1", "/v1/entries?limit=1", "/v1/entries"} {
+		if got := s.as(t, kinds.Auditor, "GET", small, ""); got.status != 200 {
+			t.Errorf("%s: %d %s", small, got.status, got.body)
+		}
+	}
+	giveBack()
+
+	giveBack = s.api.TakeReads(time.Minute, 0)
+	var asked sync.WaitGroup
+	for range 20 { // more at once than have room
+		asked.Go(func() {
+			if got := s.as(t, kinds.Auditor, "GET", path, ""); got.status != 200 {
+				t.Errorf("while others wait: %d %s", got.status, got.body)
+			}
+		})
+	}
+	giveBack()
+	asked.Wait()
+	if got := s.as(t, kinds.Auditor, "GET", path, ""); got.status != 200 {
+		t.Errorf("afterwards: %d", got.status)
+	}
+}
