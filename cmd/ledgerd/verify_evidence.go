@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"ledgerd/internal/audit"
@@ -23,6 +24,9 @@ type verifyEvidenceCmd struct {
 }
 
 func (c *verifyEvidenceCmd) Run(p *process) error {
+	if os.Getenv("GOGC") == "" { // what tuneMemory gives the service for speed is no good on an auditor's laptop
+		defer debug.SetGCPercent(debug.SetGCPercent(100))
+	}
 	report, err := c.verify(p)
 	var unreadable *evidence.UnreadableError
 	switch {
