@@ -60,7 +60,14 @@ func (l *tampered) exec(t *testing.T, sql string, args ...any) {
 // pick is the seq of an entry of the kind that was not picked before.
 func (l *tampered) pick(t *testing.T, kind *kinds.Kind, taken map[int64]bool) int64 {
 	t.Helper()
-	rows, err := l.admin.Query(t.Context(), `SELECT seq FROM ledger.entries WHERE kind = $1 AND seq > 3 ORDER BY seq`, kind.Name)
+	return l.pickRow(t, "entries", kind, taken)
+}
+
+// pickRow is the same of an entry that has a row in the table.
+func (l *tampered) pickRow(t *testing.T, table string, kind *kinds.Kind, taken map[int64]bool) int64 {
+	t.Helper()
+	rows, err := l.admin.Query(t.Context(), `SELECT e.seq FROM ledger.entries e WHERE e.kind = $1 AND e.seq > 3
+		AND EXISTS (SELECT 1 FROM ledger.`+table+` p WHERE p.seq = e.seq) ORDER BY e.seq`, kind.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +157,7 @@ func codeOf(c column) audit.FaultCode {
 func TestFsckFindsEachChangedColumn(t *testing.T) {
 	t.Parallel()
 	l := newTampered(t)
+	fillWithoutLines(t, l.Ledger, 12)
 	want := map[int64]string{}
 	taken := map[int64]bool{}
 	codes := map[int64]audit.FaultCode{}
@@ -157,7 +165,7 @@ func TestFsckFindsEachChangedColumn(t *testing.T) {
 		if c.table == "head" || c.table == "tiles" || c.table == "checkpoints" || c.table == "erased" {
 			continue // TestFsckFindsChangesOfTheTree, TestFsckKnowsErasures
 		}
-		seq := l.pick(t, kindOf(c.table), taken)
+		seq := l.pickRow(t, c.table, kindOf(c.table), taken)
 		table := "ledger." + c.table
 		l.exec(t, "UPDATE "+table+" SET "+c.name+" = "+change(t, c.name, c.kind)+" WHERE ctid = (SELECT ctid FROM "+table+" WHERE seq = $1 LIMIT 1)", seq)
 		want[seq], codes[seq] = c.table+"."+c.name, codeOf(c)
@@ -196,13 +204,17 @@ func bySeq(found []audit.Fault) map[int64][]audit.Fault {
 func TestFsckFindsMissingAndExtraRows(t *testing.T) {
 	t.Parallel()
 	l := newTampered(t)
+	fillWithoutLines(t, l.Ledger, 12)
 	taken := map[int64]bool{}
 	want := map[int64]audit.FaultCode{}
-	do := func(kind *kinds.Kind, code audit.FaultCode, sql string) int64 {
-		seq := l.pick(t, kind, taken)
+	doRow := func(table string, kind *kinds.Kind, code audit.FaultCode, sql string) int64 {
+		seq := l.pickRow(t, table, kind, taken)
 		l.exec(t, sql, seq)
 		want[seq] = code
 		return seq
+	}
+	do := func(kind *kinds.Kind, code audit.FaultCode, sql string) int64 {
+		return doRow("entries", kind, code, sql)
 	}
 	consent, bundle := &kinds.ConsentReceipt, &kinds.ReceiptBundle
 	do(consent, audit.FaultContent, `DELETE FROM ledger.contents WHERE seq = $1`)
@@ -215,7 +227,7 @@ func TestFsckFindsMissingAndExtraRows(t *testing.T) {
 	do(consent, audit.FaultClaim, `INSERT INTO ledger.claims VALUES ('acme', 'receipt_id', 'mine', 'sha256:1', $1)`)
 	for _, k := range kinds.All() {
 		for _, table := range k.Tables {
-			do(k, audit.FaultProjection, `DELETE FROM ledger.`+table.Name+` WHERE seq = $1`)
+			doRow(table.Name, k, audit.FaultProjection, `DELETE FROM ledger.`+table.Name+` WHERE seq = $1`)
 		}
 	}
 	do(&kinds.UsageReport, audit.FaultProjection, `DELETE FROM ledger.usage_lines WHERE seq = $1 AND line = 1`)
@@ -248,6 +260,8 @@ func TestFsckFindsRowsOutsideTheLog(t *testing.T) {
 	l := ledgertest.New(t)
 	outside := int64(len(ledgertest.SampleFirst(t)) + len(ledgertest.Harmless()))
 	fillKinds(t, l, int(outside)) // one of each kind, and what they name
+	fillWithoutLines(t, l, 1)
+	outside++
 	svc := connect(t, l.ServiceURL)
 	want := 0
 	for _, table := range ledgerTables(t, svc) {

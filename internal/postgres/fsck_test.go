@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -40,6 +41,24 @@ func fillKinds(tb testing.TB, l *ledgertest.Ledger, n int) {
 		})
 	}
 	wg.Wait()
+}
+
+// fillWithoutLines appends n reports that reached no provider, the only ones with a row in ledger.reports_without_lines.
+func fillWithoutLines(tb testing.TB, l *ledgertest.Ledger, n int) {
+	tb.Helper()
+	for i := range n {
+		s := kinds.Submission{
+			Artifact: fmt.Appendf(nil, `{"budget_requested":1,"budget_consumed":0,"as_of":%q}`, time.Now().UTC().Format("2006-01-02T15:04:05Z")),
+			Context:  fmt.Appendf(nil, `{"request_id":"bare-%d","turn_id":"turn","customer_id":"customer"}`, i),
+		}
+		a, err := kinds.UsageReport.Accept(s, kinds.Env{Now: time.Now()})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if _, err := l.Appender.Append(tb.Context(), ledgertest.Host, a); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }
 
 // fsck runs a check, and gives the newest head and what it found.
