@@ -66,6 +66,9 @@ func feedStep(ctx context.Context, tx pgx.Tx, tenant string, c *kinds.BillingCon
 // addition is found by going through the log again; what it no longer counts is dropped.
 func (f *feeder) lock(ctx context.Context) (next int64, err error) {
 	c := f.config.Config
+	if err := waitForFeed(ctx, f.tx); err != nil {
+		return 0, err
+	}
 	if _, err := f.tx.Exec(ctx, `
 		INSERT INTO work.billing_feeds (tenant, since, revision, start, providers)
 		SELECT $1, h.base + h.size, $2, $3, $4 FROM ledger.head h ORDER BY h.incarnation DESC LIMIT 1
@@ -95,6 +98,12 @@ func (f *feeder) lock(ctx context.Context) (next int64, err error) {
 		     OR (NOT w.customer_id = ANY ($4) AND EXISTS (SELECT 1 FROM ledger.erased x WHERE x.seq = w.seq)))`,
 		f.tenant, c.Start, c.Providers, mappedIDs(f.config))
 	return next, err
+}
+
+// waitForFeed lets a transaction wait longer for its turn than for other locks: a step of another process may take a while.
+func waitForFeed(ctx context.Context, tx pgx.Tx) error {
+	_, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '20s'`)
+	return err
 }
 
 func mappedIDs(c *kinds.BillingConfig) []string {

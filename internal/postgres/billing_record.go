@@ -26,6 +26,13 @@ func (b *Books) RecordIntent(ctx context.Context, tenant string, i billing.Inten
 // does it.
 func (b *Books) follow(ctx context.Context, tenant string, intents []int64) error {
 	return b.inTx(ctx, func(tx pgx.Tx) error {
+		if err := waitForFeed(ctx, tx); err != nil {
+			return err
+		}
+		// In turn with the feed, which changes the same rows in another order.
+		if _, err := tx.Exec(ctx, `SELECT 1 FROM work.billing_feeds WHERE tenant = $1 FOR UPDATE`, tenant); err != nil {
+			return err
+		}
 		if err := unwait(ctx, tx, intents); err != nil {
 			return err
 		}
