@@ -25,6 +25,9 @@ func (b *Books) RecordIntent(ctx context.Context, tenant string, i billing.Inten
 // follow brings the work in progress of intents up to the ledger at once. When it fails, or the process ends before it, the feed
 // does it.
 func (b *Books) follow(ctx context.Context, tenant string, intents []int64) error {
+	if len(intents) == 0 {
+		return nil
+	}
 	return b.inTx(ctx, func(tx pgx.Tx) error {
 		if err := waitForFeed(ctx, tx); err != nil {
 			return err
@@ -63,28 +66,16 @@ func (b *Books) RecordOutcomes(ctx context.Context, tenant string, list []billin
 			plain = append(plain, outcome)
 			continue
 		}
-		fits, err := b.fits(ctx, tenant, c)
+		seqs, err := b.replace(ctx, tenant, outcome, c)
 		if err != nil {
 			return err
 		}
-		if !fits {
-			continue
-		}
-		seq, err := b.replace(ctx, tenant, outcome, *c.Replacement)
-		if err != nil {
+		concerned = append(concerned, seqs...)
+	}
+	for _, o := range b.appender.Submit(ctx, biller(tenant), plain)() {
+		if err := overtaken(o.Err); err != nil {
 			return err
 		}
-		concerned = append(concerned, seq...)
-	}
-	if len(plain) > 0 {
-		for _, o := range b.appender.Submit(ctx, biller(tenant), plain)() {
-			if err := overtaken(o.Err); err != nil {
-				return err
-			}
-		}
-	}
-	if len(concerned) == 0 {
-		return nil
 	}
 	return b.follow(ctx, tenant, concerned)
 }
@@ -109,18 +100,22 @@ func (b *Books) fits(ctx context.Context, tenant string, c billing.Closing) (boo
 	return billing.Fits(by, old.Intent, held[0].Tokens), nil
 }
 
-// replace appends the outcome and the intent that stands for the other, both or none, and returns the latter's seq.
-func (b *Books) replace(ctx context.Context, tenant string, outcome *kinds.Accepted, by billing.Intent) ([]int64, error) {
-	intent, err := kinds.NewBillingIntent(by)
+// replace appends the outcome and the intent that stands for the other, both or none, and returns the latter's seq: none where it
+// does not fit, or somebody was faster.
+func (b *Books) replace(ctx context.Context, tenant string, outcome *kinds.Accepted, c billing.Closing) ([]int64, error) {
+	fits, err := b.fits(ctx, tenant, c)
+	if err != nil || !fits {
+		return nil, err
+	}
+	intent, err := kinds.NewBillingIntent(*c.Replacement)
 	if err != nil {
 		return nil, err
 	}
 	done := b.appender.AppendAll(ctx, biller(tenant), []*kinds.Accepted{outcome, intent})
 	for _, o := range done {
-		if o.Err == nil || errors.Is(o.Err, kinds.ErrNotRecorded) {
-			continue
+		if o.Err != nil && !errors.Is(o.Err, kinds.ErrNotRecorded) {
+			return nil, overtaken(o.Err)
 		}
-		return nil, overtaken(o.Err)
 	}
 	return []int64{done[1].Recorded.Seq}, nil
 }

@@ -29,13 +29,13 @@ func ledgerTables(t *testing.T, conn *pgx.Conn) []string {
 	return names
 }
 
-func connect(t testing.TB, url string) *pgx.Conn {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
+func connect(tb testing.TB, url string) *pgx.Conn {
+	tb.Helper()
+	conn, err := pgx.Connect(tb.Context(), url)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close(context.WithoutCancel(t.Context())) })
+	tb.Cleanup(func() { conn.Close(context.WithoutCancel(tb.Context())) })
 	return conn
 }
 

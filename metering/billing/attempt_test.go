@@ -12,9 +12,9 @@ import (
 )
 
 // intent is one of five tokens in an hour of November, planned in time.
-func intent(t testing.TB) billing.Intent {
-	t.Helper()
-	return billing.Make(ask(t, "2026-11-10T12:00:00Z", line(1, "2026-11-10T09:00:00Z", 5))).Intents[0]
+func intent(tb testing.TB) billing.Intent {
+	tb.Helper()
+	return billing.Make(ask(tb, "2026-11-10T12:00:00Z", line(1, "2026-11-10T09:00:00Z", 5))).Intents[0]
 }
 
 // The identifier of given bytes must never change: events that were sent are known by it.

@@ -16,11 +16,11 @@ const configText = `{"secret_key":"main","webhook_secret":"hook-1","meter":{"id"
 	"customers":[{"customer_id":"zeta","stripe_customer":"cus_z","billing_anchor":"2026-11-30T12:34:56Z"},
 	             {"customer_id":"acme","stripe_customer":"cus_a","billing_anchor":"2026-11-01T00:00:00Z"}]}`
 
-func config(t testing.TB) billing.Config {
-	t.Helper()
+func config(tb testing.TB) billing.Config {
+	tb.Helper()
 	c, err := billing.ParseConfig([]byte(configText))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }

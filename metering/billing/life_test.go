@@ -54,7 +54,7 @@ func (l *life) held(p billing.Period) (sum int64) {
 
 // send is what a run does then. fate says what becomes of an event: it arrives, it is lost, or it waits.
 func (l *life) send(t *rapid.T, fate func() int) {
-	for n := 0; n < len(l.intents); n++ {
+	for n := range l.intents { // those that are replaced now are sent by the next pass
 		i := l.intents[n]
 		switch d := billing.Decide(l.config, i, l.state[n], billing.Attempts{}, l.now); d.Action {
 		case billing.Replace:

@@ -15,9 +15,9 @@ import (
 )
 
 // ask is a question about customer acme, whose periods are the months of the calendar.
-func ask(t testing.TB, now string, lines ...billing.Line) billing.Ask {
-	t.Helper()
-	c := config(t)
+func ask(tb testing.TB, now string, lines ...billing.Line) billing.Ask {
+	tb.Helper()
+	c := config(tb)
 	m, _ := c.Mapped("acme")
 	return billing.Ask{Origin: "test.example/log", Revision: 3, Config: c, Mapping: m, Lines: lines, Now: at(now)}
 }
