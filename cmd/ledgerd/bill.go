@@ -18,6 +18,7 @@ type billCmd struct {
 
 	Run       billRunCmd       `cmd:"" help:"Bill now what is due. Exits 1 when something is refused, parked, stopped or without a known outcome."`
 	Status    billStatusCmd    `cmd:"" help:"Show what is pending, what waits for a person, and how the periods stand. Exits 1 when a person must look."`
+	Preview   billPreviewCmd   `cmd:"" help:"Show what would be sent for a customer now, and what waits and why. Nothing is recorded."`
 	Reconcile billReconcileCmd `cmd:"" help:"Compare the open billing periods with Stripe. Exits 1 when Stripe has more, or lacks what was confirmed."`
 	Park      billParkCmd      `cmd:"" help:"List what waits for a person, and decide about it."`
 }
@@ -151,6 +152,52 @@ func printStandings(out io.Writer, list []billing.Standing) error {
 		}
 	}
 	return nil
+}
+
+type billPreviewCmd struct {
+	Customer string    `arg:"" help:"The customer_id of usage reports."`
+	From     time.Time `placeholder:"TIME" help:"First instant of the usage, RFC 3339. Default: 35 days ago."`
+	To       time.Time `placeholder:"TIME" help:"End of the usage, not included. Default: now."`
+}
+
+// previewDays is as far back as the processor takes usage.
+const previewDays = 35
+
+func (c *billPreviewCmd) Run(p *process, parent *billCmd) error {
+	api, err := parent.api(p)
+	if err != nil {
+		return err
+	}
+	if c.To.IsZero() {
+		c.To = time.Now()
+	}
+	if c.From.IsZero() {
+		c.From = c.To.AddDate(0, 0, -previewDays)
+	}
+	v, err := api.BillingPreview(p.ctx, c.Customer, c.From, c.To)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "WINDOW FROM\tTO\tTOKENS\tLINES\tWHAT\n")
+	row := func(of billing.Period, tokens string, lines int, what string) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", of.Start.UTC().Format(time.RFC3339), of.End.UTC().Format(time.RFC3339), tokens, lines, what)
+	}
+	for _, e := range v.Events {
+		what := "sent with the next run"
+		if e.Carried {
+			what += ", in the period from " + e.BillingPeriod.Start.UTC().Format(time.RFC3339)
+		}
+		row(e.Window, e.Tokens, e.Lines, what)
+	}
+	for _, u := range v.Waiting {
+		row(u.Window, u.Tokens, u.Lines, "waits: "+string(u.Reason))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s tokens in %d events\n", v.Tokens, len(v.Events))
+	return err
 }
 
 type billReconcileCmd struct{}

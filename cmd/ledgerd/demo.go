@@ -27,7 +27,7 @@ func (c *demoCmd) Run(p *process) error {
 		return err
 	}
 	fmt.Fprintf(d.out, "\nledgerd demo against %s, session %s\n\nA host records\n", d.url, d.session)
-	for _, step := range []func(context.Context) error{d.setPolicy, d.grantConsents, d.declareProviders, d.postSession, d.postWrongSum, d.grantLate, d.postReceipts, d.askAuditor, d.askUsage} {
+	for _, step := range []func(context.Context) error{d.setPolicy, d.grantConsents, d.declareProviders, d.postSession, d.postWrongSum, d.grantLate, d.postReceipts, d.askAuditor, d.askUsage, d.billSession} {
 		if err := step(p.ctx); err != nil {
 			return err
 		}
@@ -42,8 +42,10 @@ type demo struct {
 	connection string // path of dev.json
 	session    string // fresh for each run, the prefix of its request and turn ids
 	bundles    string // file, "" for the default
+	stripe     string // URL of the fake, "" for none
 
 	host, auditor, admin *client.Client
+	billing              *client.Client
 	once                 *client.Client // an auditor's that takes a refusal for an answer
 
 	from, to time.Time // the session in time: no report of another run lies in it
@@ -67,8 +69,8 @@ func (c *demoCmd) open(p *process) (*demo, error) {
 	if err := ready(p.ctx, conn.URL); err != nil {
 		return nil, fmt.Errorf("the ledgerd that wrote %s does not answer, start it again with `make run` or `ledgerd dev`: %w", connectionPath(dir), err)
 	}
-	d := &demo{out: p.stdout, url: conn.URL, connection: connectionPath(dir), session: "demo-" + strings.ToLower(rand.Text()[:8]), bundles: c.Bundles}
-	for role, to := range map[kinds.Role]**client.Client{kinds.Host: &d.host, kinds.Auditor: &d.auditor, kinds.Admin: &d.admin} {
+	d := &demo{out: p.stdout, url: conn.URL, connection: connectionPath(dir), session: "demo-" + strings.ToLower(rand.Text()[:8]), bundles: c.Bundles, stripe: conn.StripeURL}
+	for role, to := range map[kinds.Role]**client.Client{kinds.Host: &d.host, kinds.Auditor: &d.auditor, kinds.Admin: &d.admin, kinds.Billing: &d.billing} {
 		if *to, err = client.New(conn.URL, conn.Tokens[role]); err != nil {
 			return nil, err
 		}

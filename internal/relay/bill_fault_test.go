@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -380,4 +381,33 @@ func TestMoneyIsConserved(t *testing.T) {
 			rt.Fatalf("used, claimed and counted are %+v, not %d each: %+v, %v", s, total, status, err)
 		}
 	})
+}
+
+// A process that is told to end waits for the call that it is at, records what came of it, and begins no other.
+func TestAnOrderlyEnd(t *testing.T) {
+	t.Parallel()
+	r := newBillRig(t, "a")
+	for hour := 2; hour < 6; hour++ {
+		r.use(t, "a", r.clock.now().Add(-time.Duration(hour)*time.Hour), 10)
+	}
+	r.fake.SetFaults(stripefake.Fault{Call: "create", DelayMS: 300, Times: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := r.biller(r.books).Bill(ctx, ledgertest.Tenant, 0)
+		ended <- err
+	}()
+	for r.fake.Calls("create") == 0 && t.Context().Err() == nil {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	status, err := r.Store.BillingStatus(t.Context(), ledgertest.Tenant)
+	if err != nil || status.Pending != 3 || status.Ambiguous != 0 || r.fake.Total(billMeter, "cus_a") != 10 {
+		t.Fatalf("%+v, %v, %d", status, err, r.fake.Total(billMeter, "cus_a"))
+	}
+	r.bill(t, r.biller(r.books))
+	r.all(t, 40)
 }

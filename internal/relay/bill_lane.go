@@ -171,7 +171,9 @@ func (w *laneWork) finish(ctx context.Context, unsent []int64, done []billing.Cl
 
 // send makes one call. False: nothing is known, or the processor is busy, and the lane rests.
 func (w *laneWork) send(ctx context.Context, p billing.Pending) (billing.Closing, bool) {
-	r := w.t.processor.CreateMeterEvent(ctx, p.Intent.Event)
+	// A call that was begun is waited for although the process is to end, as long as the processor's own deadline lets it: every restart
+	// would else leave an event of which nobody knows whether it counts.
+	r := w.t.processor.CreateMeterEvent(context.WithoutCancel(ctx), p.Intent.Event)
 	w.run.Attempts++
 	state, cause := billing.Judge(r)
 	switch state {
