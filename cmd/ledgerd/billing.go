@@ -18,16 +18,20 @@ import (
 
 // billingFlags say whether and how a server bills.
 type billingFlags struct {
-	Billing        string `enum:"on,off" default:"on" env:"LEDGERD_BILLING" help:"Whether Stripe is told of usage: on or off. Off stops everything that is sent, at once and for all tenants; usage goes on being recorded. A tenant without a billing configuration is never billed."`
-	BillingSecrets string `env:"LEDGERD_BILLING_SECRETS" placeholder:"DIR" type:"path" help:"Folder with the secrets that billing configurations name, in files TENANT/NAME that only the service can read. Without it they are in variables LEDGERD_SECRET_TENANT__NAME."`
-	BillingRate    int    `default:"50" env:"LEDGERD_BILLING_RATE" help:"Calls to Stripe in a second, 1 to 500. Stripe takes 1000 of an account, and 25 in a sandbox."`
-	StripeURL      string `env:"LEDGERD_STRIPE_URL" placeholder:"URL" help:"Where Stripe answers. Default: https://api.stripe.com. Plain http on loopback only."`
+	Billing        string        `enum:"on,off" default:"on" env:"LEDGERD_BILLING" help:"Whether Stripe is told of usage: on or off. Off stops everything that is sent, at once and for all tenants; usage goes on being recorded. A tenant without a billing configuration is never billed."`
+	BillingSecrets string        `env:"LEDGERD_BILLING_SECRETS" placeholder:"DIR" type:"path" help:"Folder with the secrets that billing configurations name, in files TENANT/NAME that only the service can read. Without it they are in variables LEDGERD_SECRET_TENANT__NAME."`
+	BillingEvery   time.Duration `default:"1m" env:"LEDGERD_BILLING_EVERY" help:"Pause between two looks at what is due, 1s to 1h."`
+	BillingRate    int           `default:"50" env:"LEDGERD_BILLING_RATE" help:"Calls to Stripe in a second, 1 to 500. Stripe takes 1000 of an account, and 25 in a sandbox."`
+	StripeURL      string        `env:"LEDGERD_STRIPE_URL" placeholder:"URL" help:"Where Stripe answers. Default: https://api.stripe.com. Plain http on loopback only."`
 }
 
 // Validate checks what kong can't.
 func (f billingFlags) Validate() error {
 	if f.BillingRate < 1 || f.BillingRate > 500 {
 		return errors.New("--billing-rate is 1 to 500")
+	}
+	if f.BillingEvery < time.Second || f.BillingEvery > time.Hour {
+		return errors.New("--billing-every is 1s to 1h")
 	}
 	return nil
 }
@@ -54,7 +58,7 @@ func newBilling(o serverOptions, store *postgres.Store, appender *postgres.Appen
 	books := postgres.NewBooks(store, appender)
 	a := &accounts{url: f.StripeURL, secrets: secretStore{folder: f.BillingSecrets, env: os.Getenv}, clients: map[string]account{}}
 	b := relay.NewBiller(relay.BillerOptions{
-		Books: books, Logger: o.Log, Now: o.BillingClock, PerSecond: f.BillingRate,
+		Books: books, Logger: o.Log, Now: o.BillingClock, PerSecond: f.BillingRate, Every: f.BillingEvery,
 		Account: func(tenant string, c billing.Config) (relay.Processor, error) { return a.open(tenant, c) },
 	})
 	return &billingService{Biller: b, books: books, accounts: a, hooks: map[string]hook{}}

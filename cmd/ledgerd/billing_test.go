@@ -59,7 +59,7 @@ func newBilled(t *testing.T, more ...string) *billed {
 	if err := b.fake.SetCustomer(stripefake.Customer{ID: "cus_1", Subscriptions: []stripefake.Subscription{{ID: "sub_1", Anchor: anchor, MeterID: "mtr_1"}}}); err != nil {
 		t.Fatal(err)
 	}
-	b.more = append([]string{"LEDGERD_STRIPE_URL=" + url, "LEDGERD_SECRET_ACME__STRIPE_KEY=" + serviceKey, "LEDGERD_SECRET_ACME__STRIPE_HOOK=" + serviceWebhook}, more...)
+	b.more = append([]string{"LEDGERD_STRIPE_URL=" + url, "LEDGERD_SECRET_ACME__STRIPE_KEY=" + serviceKey, "LEDGERD_SECRET_ACME__STRIPE_HOOK=" + serviceWebhook, "LEDGERD_BILLING_EVERY=1h"}, more...)
 	b.start(t)
 	t.Cleanup(func() { b.kill(t) })
 	b.fake.SetWebhook(b.URL+"/v1/stripe/webhook/acme", serviceWebhook)
@@ -96,7 +96,7 @@ func (b *billed) use(t *testing.T, request string, hoursAgo int, tokens uint32) 
 	report := metering.UsageReport{BudgetRequested: tokens, BudgetConsumed: uint64(tokens), AsOf: at, Providers: []metering.ProviderUsage{{
 		ProviderID: "wiki", FramesServed: 1, TokenCost: uint64(tokens), ServedFrames: []metering.ServedFrame{frame},
 	}}}
-	if _, err := b.as(t, kinds.Host).PostUsageReport(t.Context(), client.UsageReport{RequestID: request, CustomerID: "acme", Report: report}); err != nil {
+	if _, err := b.as(t, kinds.Host).PostUsageReport(t.Context(), client.UsageReport{RequestID: request, TurnID: "turn", CustomerID: "acme", Report: report}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -130,6 +130,16 @@ func (b *billed) forgetLeases(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `UPDATE work.billing_lanes SET lease_until = '-infinity'`); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// catchUp bills until Stripe counts so many tokens and the ledger knows it. The service does the same by itself when it starts.
+func (b *billed) catchUp(t *testing.T, tokens int64) {
+	t.Helper()
+	until(t, "everything was billed", func() bool {
+		b.bill(t, "run")
+		_, out := b.bill(t, "status")
+		return b.fake.Total("mtr_1", "cus_1") == tokens && strings.Contains(out, "pending    0 intents")
+	})
 }
 
 // until polls for what another process does, for 30 seconds at most.
@@ -166,9 +176,9 @@ func TestKilledBetweenStripeAndTheLedger(t *testing.T) {
 	<-ended
 	b.start(t)
 	b.forgetLeases(t)
-	b.says(t, 0, `, [12] calls to Stripe: [12] confirmed, 0 parked`, "run")
-	if n, events := b.fake.Total("mtr_1", "cus_1"), b.fake.Events("", ""); n != 42 || len(events) != 2 {
-		t.Fatalf("%d tokens in %d events", n, len(events))
+	b.catchUp(t, 42)
+	if n := len(b.fake.Events("", "")); n != 2 {
+		t.Fatalf("%d events", n)
 	}
 	b.says(t, 0, `"acme" +\S+ +\S+ +42 +42 +agrees`, "reconcile")
 	b.says(t, 0, `0 intents planned, 0 calls`, "run")
@@ -239,7 +249,7 @@ func TestBillingSwitch(t *testing.T) {
 	b.kill(t)
 	b.more = b.more[:len(b.more)-1]
 	b.start(t)
-	b.says(t, 0, `1 confirmed`, "run")
+	b.catchUp(t, 40)
 
 	// A secret that is gone stops billing with a word on where it is looked for, and never with the secret.
 	b.kill(t)
