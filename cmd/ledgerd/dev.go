@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ledgerd/internal/devstack"
+	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres"
 )
 
@@ -99,16 +100,7 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error
 		return err
 	}
 	fake.SetWebhook(s.URL()+"/v1/stripe/webhook/"+devTenant, fake.webhook)
-	if conn.Tokens, err = firstTokens(p.ctx, s.store, devTenant, old.Tokens, time.Now()); err != nil {
-		s.close()
-		return err
-	}
-	if err := configureBilling(p.ctx, s, time.Now()); err != nil {
-		s.close()
-		return err
-	}
-	conn.URL, conn.PrivateURL = s.URL(), s.PrivateURL()
-	if err := writeConnection(dir, conn); err != nil {
+	if err := c.furnish(p.ctx, dir, s, &conn, old.Tokens); err != nil {
 		s.close()
 		return err
 	}
@@ -127,6 +119,18 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error
 		err = errors.Join(err, cause)
 	}
 	return err
+}
+
+// furnish gives the tenant its tokens and its billing configuration, or finds them, and writes down how to get in.
+func (c *devCmd) furnish(ctx context.Context, dir string, s *server, conn *connectionFile, old map[kinds.Role]string) (err error) {
+	if conn.Tokens, err = firstTokens(ctx, s.store, devTenant, old, time.Now()); err != nil {
+		return err
+	}
+	if err := configureBilling(ctx, s, time.Now()); err != nil {
+		return err
+	}
+	conn.URL, conn.PrivateURL = s.URL(), s.PrivateURL()
+	return writeConnection(dir, *conn)
 }
 
 // prepare makes roles, database, schema and signing key, or finds them.

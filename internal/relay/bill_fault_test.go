@@ -54,7 +54,7 @@ func (c *crashing) write(do func() error) error {
 // Each intent is a write of its own.
 func (c *crashing) RecordIntents(ctx context.Context, tenant string, intents []billing.Intent) (recorded int, err error) {
 	for _, i := range intents {
-		if err = c.write(func() error { return c.Books.RecordIntent(ctx, tenant, i) }); err != nil {
+		if err = c.write(func() error { return c.RecordIntent(ctx, tenant, i) }); err != nil {
 			return recorded, err
 		}
 		recorded++

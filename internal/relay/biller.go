@@ -194,18 +194,11 @@ func (b *Biller) terms(ctx context.Context, tenant string, within time.Duration)
 	if err != nil || t == nil {
 		return nil, nil, err
 	}
-	p, err := b.o.Account(tenant, t.Config)
-	if err != nil {
-		return nil, &billing.Refusal{Reason: err.Error()}, nil
-	}
 	if !b.pace.wait(ctx) {
 		return nil, nil, ctx.Err()
 	}
-	m, err := p.Meter(ctx, t.Config.MeterID)
-	if err != nil {
-		return nil, &billing.Refusal{Reason: "the meter could not be checked: " + err.Error()}, nil
-	}
-	if fault := billing.CheckMeter(t.Config, m); fault != "" {
+	p, fault := b.openAccount(ctx, tenant, t.Config)
+	if fault != "" {
 		return nil, &billing.Refusal{Reason: fault}, nil
 	}
 	until := time.Time{}
@@ -213,6 +206,19 @@ func (b *Biller) terms(ctx context.Context, tenant string, within time.Duration)
 		until = time.Now().Add(within)
 	}
 	return &terms{Terms: *t, processor: p, holder: rand.Text(), until: until}, nil, nil
+}
+
+// openAccount opens the account and checks its meter. A fault says why nothing may be sent.
+func (b *Biller) openAccount(ctx context.Context, tenant string, c billing.Config) (p Processor, fault string) {
+	p, err := b.o.Account(tenant, c)
+	if err != nil {
+		return nil, err.Error()
+	}
+	m, err := p.Meter(ctx, c.MeterID)
+	if err != nil {
+		return nil, "the meter could not be checked: " + err.Error()
+	}
+	return p, billing.CheckMeter(c, m)
 }
 
 // Bill does what can be done now about a tenant's usage: it plans what is due, and then tells the processor. Called again, or

@@ -66,7 +66,7 @@ func (s Subscription) period(now time.Time) (from, to time.Time) {
 	if s.Interval == "year" {
 		months = 12
 	}
-	for n := 0; n < 10_000; n++ {
+	for n := range 10_000 {
 		from, to = monthsAfter(s.Anchor, n*months), monthsAfter(s.Anchor, (n+1)*months)
 		if now.Before(to) {
 			break
