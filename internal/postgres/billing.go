@@ -78,7 +78,7 @@ func (s *Store) BillingTerms(ctx context.Context, tenant string) (*billing.Terms
 	if err != nil {
 		return nil, err
 	}
-	return &billing.Terms{Tenant: tenant, Origin: head.Origin, Seq: c.Seq, Revision: c.Revision, Config: c.Config}, nil
+	return &billing.Terms{Tenant: tenant, Origin: head.Origin, Seq: c.Seq, Revision: c.Revision, Config: c.Config, Restored: c.Seq < head.Base}, nil
 }
 
 // Corrected reads what a correction names: a usage report or a correction, by seq, or a report by its request id.

@@ -417,3 +417,28 @@ func TestTheLoopBills(t *testing.T) {
 	<-ended
 	r.all(t, 10)
 }
+
+// restoredBooks are those of a log that was opened anew after a restore.
+type restoredBooks struct{ *postgres.Books }
+
+func (b restoredBooks) BillingTerms(ctx context.Context, tenant string) (*billing.Terms, error) {
+	t, err := b.Books.BillingTerms(ctx, tenant)
+	if t != nil {
+		t.Restored = true
+	}
+	return t, err
+}
+
+// What Stripe was told after the backup is not on record, so nothing is sent until somebody has compared.
+func TestNothingIsSentAfterARestore(t *testing.T) {
+	t.Parallel()
+	r := newBillRig(t, "a")
+	r.use(t, "a", r.clock.now().Add(-2*time.Hour), 10)
+	b := r.biller(restoredBooks{r.books})
+	if run := r.bill(t, b); run.Planned+run.Attempts != 0 || len(run.Refusals) != 1 {
+		t.Fatalf("%+v", run)
+	}
+	if _, _, err := b.ReconcileTenant(t.Context(), ledgertest.Tenant, 0); err != nil {
+		t.Fatal(err)
+	}
+}

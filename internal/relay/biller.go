@@ -208,6 +208,11 @@ func (b *Biller) terms(ctx context.Context, tenant string, within time.Duration)
 	return &terms{Terms: *t, processor: p, holder: rand.Text(), until: until}, nil, nil
 }
 
+// restored is why nothing is sent after a restore: intents that were recorded after the backup are lost, and their usage would be
+// billed a second time.
+const restored = "the log was opened anew after a restore, and what was billed after the backup is not on record. Compare with Stripe (ledgerd bill reconcile), " +
+	"then set the billing configuration again with a start after what Stripe has"
+
 // openAccount opens the account and checks its meter. A fault says why nothing may be sent.
 func (b *Biller) openAccount(ctx context.Context, tenant string, c billing.Config) (p Processor, fault string) {
 	p, err := b.o.Account(tenant, c)
@@ -231,6 +236,10 @@ func (b *Biller) Bill(ctx context.Context, tenant string, within time.Duration) 
 	}
 	if err != nil || t == nil {
 		return run, err
+	}
+	if t.Restored {
+		run.Refusals = append(run.Refusals, billing.Refusal{Reason: restored})
+		return run, nil
 	}
 	planned, err := b.plan(ctx, t)
 	run.Add(planned)

@@ -72,6 +72,7 @@ type Terms struct {
 	Seq      int64  // of the configuration's entry
 	Revision int64
 	Config   Config
+	Restored bool // it is from before the log was opened anew, after a restore
 }
 
 // Pending is an intent that is not settled, with the calls that were made for it. Its claims are not read.
