@@ -27,17 +27,17 @@ const (
 	serviceWebhook = "whsec_of_the_service"
 )
 
-// billed is the real binary on a ledger of its own, and a Stripe fake that it bills to.
-type billed struct {
+// billedService is the real binary on a ledger of its own, and a Stripe fake that it bills to.
+type billedService struct {
 	*ledgertest.Ledger
 	*realService
 	fake *stripefake.Fake
 }
 
 // newBilled sets everything up as the README says: secrets by reference, a meter, a customer, a configuration.
-func newBilled(t *testing.T, more ...string) *billed {
+func newBilled(t *testing.T, more ...string) *billedService {
 	t.Helper()
-	b := &billed{Ledger: ledgertest.New(t), realService: &realService{key: filepath.Join(t.TempDir(), "signing.key"), checkpoint: filepath.Join(t.TempDir(), "checkpoint")}}
+	b := &billedService{Ledger: ledgertest.New(t), realService: &realService{key: filepath.Join(t.TempDir(), "signing.key"), checkpoint: filepath.Join(t.TempDir(), "checkpoint")}}
 	b.URL, b.PostgresURL = "http://"+freeAddress(t), b.ServiceURL
 	writeFile(t, b.key, b.SignerKey)
 	var err error
@@ -72,7 +72,7 @@ func newBilled(t *testing.T, more ...string) *billed {
 	return b
 }
 
-func (b *billed) as(t *testing.T, role kinds.Role) *client.Client {
+func (b *billedService) as(t *testing.T, role kinds.Role) *client.Client {
 	t.Helper()
 	c, err := client.New(b.URL, b.Tokens[role], client.WithMaxAttempts(1))
 	if err != nil {
@@ -81,14 +81,14 @@ func (b *billed) as(t *testing.T, role kinds.Role) *client.Client {
 	return c
 }
 
-func (b *billed) kill(t *testing.T) {
+func (b *billedService) kill(t *testing.T) {
 	t.Helper()
 	_ = b.cmd.Process.Signal(syscall.SIGKILL) // it may have ended
 	_ = b.cmd.Wait()
 }
 
 // use posts a report of some tokens, hours ago.
-func (b *billed) use(t *testing.T, request string, hoursAgo int, tokens uint32) {
+func (b *billedService) use(t *testing.T, request string, hoursAgo int, tokens uint32) {
 	t.Helper()
 	at := time.Now().UTC().Add(-time.Duration(hoursAgo) * time.Hour).Format("2006-01-02T15:04:05.000000Z")
 	frame := metering.ServedFrame{TokenCost: tokens}
@@ -102,7 +102,7 @@ func (b *billed) use(t *testing.T, request string, hoursAgo int, tokens uint32) 
 }
 
 // bill runs a command of `ledgerd bill`.
-func (b *billed) bill(t *testing.T, args ...string) (status int, out string) {
+func (b *billedService) bill(t *testing.T, args ...string) (status int, out string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	status = run(t.Context(), append([]string{"bill", "--url", b.URL, "--token-file", "-"}, args...), strings.NewReader(b.Tokens[kinds.Billing]), &stdout, &stderr)
@@ -110,7 +110,7 @@ func (b *billed) bill(t *testing.T, args ...string) (status int, out string) {
 }
 
 // says demands a status and a line of a command.
-func (b *billed) says(t *testing.T, want int, line string, args ...string) string {
+func (b *billedService) says(t *testing.T, want int, line string, args ...string) string {
 	t.Helper()
 	status, out := b.bill(t, args...)
 	if status != want || !regexp.MustCompile(line).MatchString(out) {
@@ -120,7 +120,7 @@ func (b *billed) says(t *testing.T, want int, line string, args ...string) strin
 }
 
 // forgetLeases is what two minutes of waiting do: a killed process's leases are over.
-func (b *billed) forgetLeases(t *testing.T) {
+func (b *billedService) forgetLeases(t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
 	if err != nil {
@@ -133,7 +133,7 @@ func (b *billed) forgetLeases(t *testing.T) {
 }
 
 // catchUp bills until Stripe counts so many tokens and the ledger knows it. The service does the same by itself when it starts.
-func (b *billed) catchUp(t *testing.T, tokens int64) {
+func (b *billedService) catchUp(t *testing.T, tokens int64) {
 	t.Helper()
 	until(t, "everything was billed", func() bool {
 		b.bill(t, "run")
