@@ -80,11 +80,9 @@ func (a *API) answer(c *call) (reply, error) {
 	if c.query, err = parseQuery(c.http.URL.RawQuery, c.route.Query); err != nil {
 		return reply{}, err
 	}
-	leave, err := a.reads.enter(c.ctx(), c.who.Tenant, c.route.Memory)
-	if err != nil {
+	if c.leave, err = a.memory.enter(c.ctx(), c.who.Tenant, c.route.Memory); err != nil {
 		return reply{}, err
 	}
-	c.leave = leave
 	return c.route.handle(c)
 }
 

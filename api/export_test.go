@@ -10,9 +10,9 @@ func (a *API) SetProgressTimeout(d time.Duration) { a.progress = d }
 
 // TakeReads takes the memory for answers but for some MiB, and shortens the wait for it, until given back.
 func (a *API) TakeReads(patience time.Duration, leaving int64) (giveBack func()) {
-	a.reads.patience = patience
-	_ = a.reads.memory.Acquire(context.Background(), readMemory-leaving)
-	return func() { a.reads.memory.Release(readMemory - leaving) }
+	a.memory.patience = patience
+	_ = a.memory.memory.Acquire(context.Background(), readMemory-leaving)
+	return func() { a.memory.memory.Release(readMemory - leaving) }
 }
 
 // SetWideLines makes questions wide that read more than so many lines. Call it before the first request.

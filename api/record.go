@@ -14,6 +14,7 @@ import (
 	"ledgerd/frames"
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/strictjson"
+	"ledgerd/ledger"
 	"ledgerd/metering"
 	"ledgerd/receipts"
 	"ledgerd/receipts/air"
@@ -131,6 +132,11 @@ func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 	body, err := readBody(c, kind.MaxBytes+wrapperBytes)
 	if err != nil {
 		return nil, err
+	}
+	if len(body) > ledger.MaxContent+wrapperBytes {
+		if c.leave, err = a.memory.enter(c.ctx(), c.who.Tenant, largeRecordMemory); err != nil {
+			return nil, err
+		}
 	}
 	s, err := split(c, body)
 	if err != nil {

@@ -23,7 +23,7 @@ type Route struct {
 	Replies  []Reply
 	Problems []string // codes beside those that every route may answer
 	Streams  bool     // it takes as long as it makes progress, instead of requestTimeout at most
-	Memory   int64    // MiB that one answer may hold, where that is much: see readRoom
+	Memory   int64    // MiB that one answer may hold, where that is much: see memoryRoom
 	handle   handler
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // FuzzParse holds for any bytes that each reader gives a record or a RecordError, and that no pointer has a name of the
@@ -83,6 +85,9 @@ func checkTwice(t *testing.T, src []byte) {
 	checkRefusal(t, err)
 	if err != nil {
 		return
+	}
+	if !jsontext.Value(src).IsValid() {
+		t.Fatalf("a record that is not well-formed, or has a member twice, was read: %q", src)
 	}
 	r := Verify(a, a.Anchors(), Presented{Ref{10, 0}, src})
 	checkReport(t, r)

@@ -195,7 +195,7 @@ func ReadContextContent(seq int64, kind *Kind, c ledger.Content) (*RecordedConte
 	return r, nil
 }
 
-// IsJudged: its entries are judged together with others, see Needs.
+// IsJudged says that its entries are judged together with others, see Needs.
 func (k *Kind) IsJudged() bool { return k.joins != nil }
 
 // Same says whether two verdicts say the same.

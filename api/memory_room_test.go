@@ -29,6 +29,21 @@ func TestLargeAnswersShareMemory(t *testing.T) {
 	}
 	giveBack()
 
+	giveBack = s.api.TakeReads(time.Millisecond, 0)
+	wide := ledgertest.NewWideTurn(t, 2, 16, 64)
+	for i, body := range []ledgertest.Tree{wide.Profile, wide.Snapshot, wide.Plans[0], wide.Assemblies[0]} {
+		at := []string{"profiles", "snapshots", "plans", "assemblies"}[i]
+		want := 201
+		if i == 3 {
+			want = 503
+		}
+		if got := s.as(t, kinds.Host, "POST", "/v1/context-"+at, string(ledgertest.JSON(t, body))); got.status != want {
+			t.Errorf("%s of a wide turn: %d %s", at, got.status, got.body)
+		}
+	}
+	giveBack()
+	s.post(t, kinds.Host, "/v1/context-assemblies", string(ledgertest.JSON(t, wide.Assemblies[0])))
+
 	giveBack = s.api.TakeReads(time.Minute, 0)
 	var asked sync.WaitGroup
 	for range 20 { // more at once than have room
