@@ -106,6 +106,7 @@ type DisputeEntries struct {
 	Reports  []int64 `json:"reports"`
 	Consents []int64 `json:"consents"`
 	Receipts []int64 `json:"receipts"`
+	Configs  []int64 `json:"configs"` // of billing
 }
 
 // WholeDispute is a dispute with its chain, read and verified again. Reports come page by page.

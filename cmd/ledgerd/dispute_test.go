@@ -169,7 +169,7 @@ func (s *realService) checkEvidence(t *testing.T, auditor *client.Client, id str
 		t.Fatal(err)
 	}
 	code, stdout, stderr := stranger(t, "verify", "evidence", path, "--log-key", s.LogKeys[0])
-	if code != 0 || !strings.Contains(stdout, "every check passed") {
+	if code != 0 || !strings.Contains(stdout, "every check passed") || !strings.Contains(stdout, "passed  recorded-verdict") {
 		t.Errorf("verify evidence: exit %d\n%s%s", code, stdout, stderr)
 	}
 	mangledFiles(t, path, s.LogKeys[0])

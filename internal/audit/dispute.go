@@ -18,6 +18,7 @@ type DisputeEvidence struct {
 	Intents  []DisputedIntent // that claim them, by seq
 	Receipts []DisputedReceipt
 	Bare     []int64         // reports in question that reached no provider, and have no line
+	Configs  []int64         // of billing: the entry of Terms, and those that intents were planned under
 	Terms    *billing.Config // in force, nil when nothing is billed
 	Gate     *Gate
 	Checked  Checked // every entry of Chain
@@ -126,7 +127,7 @@ func TreeOf(c ledger.Checkpoint) kinds.VerifiedTree {
 
 // entries lists the chain.
 func (d *dispute) entries() kinds.DisputeEntries {
-	e := kinds.DisputeEntries{Intents: []int64{}, Outcomes: []int64{}, Reports: []int64{}, Consents: []int64{}, Receipts: []int64{}}
+	e := kinds.DisputeEntries{Intents: []int64{}, Outcomes: []int64{}, Reports: []int64{}, Consents: []int64{}, Receipts: []int64{}, Configs: []int64{}}
 	for _, i := range d.Intents {
 		e.Intents, e.Outcomes = append(e.Intents, i.Seq), append(e.Outcomes, i.Outcomes...)
 	}
@@ -140,7 +141,8 @@ func (d *dispute) entries() kinds.DisputeEntries {
 	for _, r := range d.Receipts {
 		e.Receipts = append(e.Receipts, r.Seq)
 	}
-	for _, list := range []*[]int64{&e.Intents, &e.Outcomes, &e.Reports, &e.Consents, &e.Receipts} {
+	e.Configs = append(e.Configs, d.Configs...)
+	for _, list := range []*[]int64{&e.Intents, &e.Outcomes, &e.Reports, &e.Consents, &e.Receipts, &e.Configs} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}

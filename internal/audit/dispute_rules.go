@@ -154,7 +154,7 @@ func (d *dispute) judgeClaims() {
 		if line.Tokens != c.Tokens {
 			d.failures.add(FailAmount, c.Intent, c.UsageSeq)
 		}
-		if intent.CustomerID != "" && line.CustomerID != "" && intent.CustomerID != line.CustomerID {
+		if another(line.CustomerID, intent.CustomerID) || another(line.CustomerID, d.Question.CustomerID) {
 			d.failures.add(FailCustomer, c.Intent, c.UsageSeq)
 		}
 		if !within(intent.Intent.Window, line.AsOf) {
@@ -167,6 +167,9 @@ func (d *dispute) judgeClaims() {
 		}
 	}
 }
+
+// another says that two customers are known, and are two.
+func another(a, b string) bool { return a != "" && b != "" && a != b }
 
 func intentsOf(claims []DisputedClaim) []int64 {
 	seqs := make([]int64, 0, len(claims)+1)

@@ -156,7 +156,7 @@ func DisputeChanges(before, now kinds.DisputeArtifact) []string {
 	}{
 		{"intents", before.Entries.Intents, now.Entries.Intents}, {"outcomes", before.Entries.Outcomes, now.Entries.Outcomes},
 		{"reports", before.Entries.Reports, now.Entries.Reports}, {"consents", before.Entries.Consents, now.Entries.Consents},
-		{"receipts", before.Entries.Receipts, now.Entries.Receipts},
+		{"receipts", before.Entries.Receipts, now.Entries.Receipts}, {"configs", before.Entries.Configs, now.Entries.Configs},
 	} {
 		note("entries:"+list.name, slices.Equal(list.before, list.then))
 	}

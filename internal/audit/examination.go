@@ -167,7 +167,11 @@ func (x *Examination) applicable() []CheckName {
 	if x.hasVerdict() {
 		list = append(list, CheckVerdict)
 	}
-	for _, name := range []CheckName{CheckCurrent, CheckConsent} {
+	later := []CheckName{CheckCurrent, CheckConsent}
+	if x.kind == &kinds.Dispute {
+		later = append(later, CheckVerdict)
+	}
+	for _, name := range later {
 		if _, run := x.checks[name]; run {
 			list = append(list, name)
 		}

@@ -92,6 +92,7 @@ type DisputeEntries struct {
 	Reports  []int64 `json:"reports" jsonschema:"the usage reports, and the corrections of them"`
 	Consents []int64 `json:"consents" jsonschema:"the declarations, consents and revocations that decide"`
 	Receipts []int64 `json:"receipts" jsonschema:"receipt bundles of the same requests"`
+	Configs  []int64 `json:"configs" jsonschema:"billing configurations: in force, and those that the intents were planned under"`
 }
 
 // All lists every entry that is named, in no particular order.
@@ -110,7 +111,7 @@ func (e DisputeEntries) references() []Reference {
 	for _, of := range []struct {
 		relation string
 		seqs     []int64
-	}{{"intent", e.Intents}, {"outcome", e.Outcomes}, {"report", e.Reports}, {"consent", e.Consents}, {"receipt", e.Receipts}} {
+	}{{"intent", e.Intents}, {"outcome", e.Outcomes}, {"report", e.Reports}, {"consent", e.Consents}, {"receipt", e.Receipts}, {"billing-config", e.Configs}} {
 		for _, seq := range of.seqs {
 			list = append(list, Reference{Relation: of.relation, Seq: seq})
 		}

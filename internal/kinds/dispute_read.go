@@ -170,7 +170,7 @@ func decodeDisputeEntries(d *strictjson.Decoder) DisputeEntries {
 		return strictjson.Req(name, func() { *to = decodeSeqs(d, 4*MaxDisputeReports) })
 	}
 	d.Object(
-		seqs("intents", &e.Intents), seqs("outcomes", &e.Outcomes), seqs("reports", &e.Reports), seqs("consents", &e.Consents), seqs("receipts", &e.Receipts),
+		seqs("intents", &e.Intents), seqs("outcomes", &e.Outcomes), seqs("reports", &e.Reports), seqs("consents", &e.Consents), seqs("receipts", &e.Receipts), seqs("configs", &e.Configs),
 	)
 	return e
 }

@@ -170,6 +170,13 @@ func (r *disputeRead) replacements(ctx context.Context) error {
 
 // outcomes reads what became of each intent: the newest outcome's state.
 func (r *disputeRead) outcomes(ctx context.Context) error {
+	for _, x := range r.e.Intents {
+		for _, c := range r.revisions {
+			if c.Revision == x.Intent.Revision {
+				r.e.Configs = append(r.e.Configs, c.Seq)
+			}
+		}
+	}
 	at := map[int64]*audit.DisputedIntent{}
 	seqs := make([]int64, 0, len(r.e.Intents))
 	for i := range r.e.Intents {

@@ -44,10 +44,15 @@ type disputeRead struct {
 
 // configs reads every revision of the billing configuration: an intent names its customer by the one that it was planned under.
 func (r *disputeRead) configs(ctx context.Context) (err error) {
-	if r.revisions, err = r.store.BillingConfigs(ctx, r.tenant); err != nil || len(r.revisions) == 0 {
+	if r.revisions, err = r.store.BillingConfigs(ctx, r.tenant); err != nil {
 		return err
 	}
-	r.e.Terms = &r.revisions[len(r.revisions)-1].Config
+	r.revisions = slices.DeleteFunc(r.revisions, func(c *kinds.BillingConfig) bool { return c.Seq >= r.size })
+	if len(r.revisions) == 0 {
+		return nil
+	}
+	inForce := r.revisions[len(r.revisions)-1]
+	r.e.Terms, r.e.Configs = &inForce.Config, []int64{inForce.Seq}
 	return nil
 }
 

@@ -71,7 +71,30 @@ func (c *charged) raise(q kinds.DisputeQuestion) kinds.DisputeArtifact {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	if fault, why := c.again(a); fault != "" {
+		c.t.Errorf("%+v decided again: %s", q, fault)
+	} else if a.Result == kinds.DisputeExplained && why != "" {
+		c.t.Errorf("%+v can't be decided again: %s", q, why)
+	}
 	return a
+}
+
+// again decides a dispute from the contents of the entries that it names, as whoever has its evidence does.
+func (c *charged) again(a kinds.DisputeArtifact) (fault, why string) {
+	c.t.Helper()
+	conn := connect(c.t, c.AdminURL)
+	return audit.Redecide(a, func(seq int64) (audit.Derived, bool) {
+		var e audit.StoredEntry
+		err := conn.QueryRow(c.t.Context(), `
+			SELECT e.seq, e.recorded_at, e.tenant::bytea, e.kind::bytea, e.key::bytea, e.token_id::bytea, e.meta, e.meta_salt, e.envelope, e.leaf_hash, x.content, x.content_salt
+			FROM ledger.entries e JOIN ledger.contents x USING (seq) WHERE e.seq = $1`, seq).Scan(&e.Seq, &e.RecordedAt, &e.Tenant, &e.Kind, &e.Key, &e.TokenID, &e.Meta, &e.MetaSalt,
+			&e.Envelope, &e.LeafHash, &e.Content, &e.ContentSalt)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		d, faults := audit.EntryCheck{Origin: c.Keys.Signer.Name()}.Check(e)
+		return d, len(faults) == 0
+	})
 }
 
 func found(a kinds.DisputeArtifact) (rules []string) {
@@ -96,6 +119,7 @@ func TestDisputeOfAWholeChain(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
+	c.forged(all)
 	var identifier string
 	if err := connect(t, c.AdminURL).QueryRow(t.Context(), `SELECT identifier FROM ledger.billing_intents ORDER BY seq LIMIT 1`).Scan(&identifier); err != nil {
 		t.Fatal(err)
@@ -113,6 +137,40 @@ func TestDisputeOfAWholeChain(t *testing.T) {
 	}
 	if _, faults := fsck(t, c.Ledger); len(faults) > 0 {
 		t.Errorf("%v", faults)
+	}
+}
+
+// forged records decisions that do not follow from the entries that they name: whoever decides again finds each.
+func (c *charged) forged(a kinds.DisputeArtifact) {
+	c.t.Helper()
+	for name, change := range map[string]func(*kinds.DisputeArtifact){
+		"a total":       func(a *kinds.DisputeArtifact) { a.Levels[0].Tokens = "61" },
+		"a level":       func(a *kinds.DisputeArtifact) { a.Levels[3].Entries++ },
+		"a report less": func(a *kinds.DisputeArtifact) { a.Entries.Reports = a.Entries.Reports[1:] },
+		"no consent":    func(a *kinds.DisputeArtifact) { a.Entries.Consents = a.Entries.Consents[:1] },
+		"no outcome":    func(a *kinds.DisputeArtifact) { a.Entries.Outcomes = nil },
+		"something open": func(a *kinds.DisputeArtifact) {
+			a.Open, a.Result = []kinds.DisputeFinding{{Rule: string(audit.OpenUnbilled), Times: 1}}, kinds.DisputeInconclusive
+		},
+		"a failure": func(a *kinds.DisputeArtifact) {
+			a.Failures, a.Result = []kinds.DisputeFinding{{Rule: string(audit.FailAmount), Times: 1}}, kinds.DisputeUpheld
+		},
+		"a difference": func(a *kinds.DisputeArtifact) {
+			a.Differences = []kinds.DisputeDifference{{Level: "claims", Before: "intents", Tokens: "1"}}
+		},
+		"another customer's": func(a *kinds.DisputeArtifact) { a.Question.CustomerID = "b" },
+	} {
+		forged := a
+		forged.Levels = slices.Clone(a.Levels)
+		change(&forged)
+		if fault, why := c.again(forged); fault == "" {
+			c.t.Errorf("%s is not found: %s", name, why)
+		}
+	}
+	forged := a
+	forged.Entries.Configs = []int64{1} // a declaration
+	if fault, why := c.again(forged); fault != "" || why == "" {
+		c.t.Errorf("what is no configuration: %s, %s", fault, why)
 	}
 }
 

@@ -148,17 +148,12 @@ func short(texts ...string) [16]byte {
 // checkItself examines an entry as every re-verification does: the leaf from its parts, its kind's own check, its recorded
 // verdict and its place in the tree; and then what it says of others.
 func (v *verifier) checkItself(i Item, at place, log *Log) {
-	e, leaf := i.Entry, ledger.LeafHash(i.Entry.Envelope)
-	stored := audit.StoredEntry{
-		Seq: e.Seq, RecordedAt: e.RecordedAt, Tenant: []byte(e.Meta.Tenant), Kind: []byte(e.Meta.Kind), Key: []byte(e.Meta.Key), TokenID: []byte(e.Meta.Actor.TokenID),
-		Meta: e.MetaBytes, MetaSalt: e.MetaSalt[:], Envelope: e.Envelope, LeafHash: leaf[:], Content: e.Content,
-	}
+	e := i.Entry
+	stored := storedOf(e)
 	check := audit.EntryCheck{Origin: log.Origin, Policies: v.entries.policies}
 	if e.Erased() {
 		check.Erased = map[int64]bool{e.Seq: true} // checkAbsent asks for the erasure
 		v.entries.erased[e.Seq] = e.ErasedBy
-	} else {
-		stored.ContentSalt = e.ContentSalt[:]
 	}
 	x := check.Begin(stored)
 	if x.Derived.Known {
@@ -174,6 +169,19 @@ func (v *verifier) checkItself(i Item, at place, log *Log) {
 		x.Skip(audit.CheckContent, fmt.Sprintf("its content was erased, the file says by entry %d", e.ErasedBy))
 	}
 	v.take(x.Report(), at, e.Erased())
+}
+
+// storedOf is an entry as a check takes it.
+func storedOf(e ledger.Entry) audit.StoredEntry {
+	leaf := ledger.LeafHash(e.Envelope)
+	stored := audit.StoredEntry{
+		Seq: e.Seq, RecordedAt: e.RecordedAt, Tenant: []byte(e.Meta.Tenant), Kind: []byte(e.Meta.Kind), Key: []byte(e.Meta.Key), TokenID: []byte(e.Meta.Actor.TokenID),
+		Meta: e.MetaBytes, MetaSalt: e.MetaSalt[:], Envelope: e.Envelope, LeafHash: leaf[:], Content: e.Content,
+	}
+	if !e.Erased() {
+		stored.ContentSalt = e.ContentSalt[:]
+	}
+	return stored
 }
 
 // take counts the checks of one entry. Of an erased one it is said once that its content can't be checked.

@@ -24,6 +24,10 @@ func (v *verifier) checkKnown(e ledger.Entry, at place, x *audit.Examination) {
 		x.Skip(audit.CheckVerdict, absent)
 	case at.kind.IsJudged():
 		x.Rejudge(v.parts(x.Joins()))
+	case absent != "" && at.kind == &kinds.Dispute:
+		x.Skip(audit.CheckVerdict, absent)
+	case at.kind == &kinds.Dispute:
+		x.Redecide(v.derived)
 	case at.kind == &kinds.TrustPolicyKind:
 		e.Content = bytes.Clone(e.Content) // the policy keeps what it was read from, and the member's bytes are used again
 		if p, err := kinds.ReadTrustPolicy(e); err == nil {
@@ -128,6 +132,30 @@ func (v *verifier) parts(seqs []int64) map[int64]*kinds.ContextPart {
 		}
 	}
 	return found
+}
+
+// derived reads an entry of the file again, with all that follows from it; false for one that is erased, or was not checked to be
+// whole.
+func (v *verifier) derived(seq int64) (audit.Derived, bool) {
+	at, there := v.entries.seen[seq]
+	log := v.manifest.logOf(seq)
+	if !there || at.erased || log == nil {
+		return audit.Derived{}, false
+	}
+	raw, err := readAt(v.r, at.offset, int64(at.length))
+	if err != nil {
+		return audit.Derived{}, false
+	}
+	i, _, err := parseLine(raw, nil)
+	if err != nil {
+		return audit.Derived{}, false
+	}
+	e := i.Entry
+	e.Meta, _ = ledger.ParseMeta(e.MetaBytes)
+	envelope, _ := ledger.ParseEnvelope(e.Envelope)
+	e.RecordedAt = envelope.RecordedAt
+	d, faults := audit.EntryCheck{Origin: log.Origin, Policies: v.entries.policies}.Check(storedOf(e))
+	return d, len(faults) == 0
 }
 
 // part reads an entry of the file again, as a part of another one; nil when it can't be read.

@@ -82,7 +82,7 @@ func usageSample(now time.Time, n int) (artifact, context []byte) {
 func disputeSample(n int) []byte {
 	return fmt.Appendf(nil, `{"dispute_id":"dsp_%d","question":{"customer_id":"customer","from":"2026-01-01T00:00:00Z","to":"2026-02-01T00:00:00Z"},"reason":"too much",`+
 		`"against":{"origin":"o","tree_size":1,"root_hash":""},"result":"inconclusive","failures":[],"open":[{"rule":"unbilled","times":1,"seqs":[0],"text":"t"}],`+
-		`"levels":[{"level":"reports","entries":1,"tokens":"7"}],"differences":[],"entries":{"intents":[],"outcomes":[],"reports":[0],"consents":[],"receipts":[]}}`, n)
+		`"levels":[{"level":"reports","entries":1,"tokens":"7"}],"differences":[],"entries":{"intents":[],"outcomes":[],"reports":[0],"consents":[],"receipts":[],"configs":[]}}`, n)
 }
 
 // verificationSample retains one frame, drops a stale one that has a replacement, and one that can't be asked about.
