@@ -114,15 +114,17 @@ func mappedIDs(c *kinds.BillingConfig) []string {
 	return ids
 }
 
+const fedEntriesSQL = `
+	SELECT found.kind, found.seq FROM unnest($2::text[]) AS k(kind) CROSS JOIN LATERAL (
+		SELECT e.kind, e.seq FROM ledger.entries e WHERE e.tenant = $1 AND e.kind = k.kind AND e.seq >= $3 AND e.seq < $4 ORDER BY e.seq LIMIT $5) found
+	ORDER BY found.seq LIMIT $5`
+
 // read finds the step's entries, each kind by a range of one index.
 func (f *feeder) read(ctx context.Context, next int64) (end int64, more bool, err error) {
 	if err := f.tx.QueryRow(ctx, `SELECT base + size FROM ledger.head ORDER BY incarnation DESC LIMIT 1`).Scan(&end); err != nil {
 		return 0, false, err
 	}
-	rows, err := f.tx.Query(ctx, `
-		SELECT found.kind, found.seq FROM unnest($2::text[]) AS k(kind) CROSS JOIN LATERAL (
-			SELECT e.kind, e.seq FROM ledger.entries e WHERE e.tenant = $1 AND e.kind = k.kind AND e.seq >= $3 AND e.seq < $4 ORDER BY e.seq LIMIT $5) found
-		ORDER BY found.seq LIMIT $5`, f.tenant, fed, next, end, feedEntries)
+	rows, err := f.tx.Query(ctx, fedEntriesSQL, f.tenant, fed, next, end, feedEntries)
 	if err != nil {
 		return 0, false, err
 	}
@@ -142,6 +144,14 @@ func (f *feeder) read(ctx context.Context, next int64) (end int64, more bool, er
 	return end, false, nil
 }
 
+const fedUsageSQL = `
+	INSERT INTO work.billing_waiting (tenant, seq, provider_id, customer_id, as_of, tokens)
+	SELECT $1, p.seq, p.provider_id, p.customer_id, p.as_of, p.tokens
+	FROM unnest($2::bigint[]) AS want(seq) CROSS JOIN LATERAL (SELECT * FROM ledger.usage_lines WHERE seq = want.seq OFFSET 0) p
+	WHERE p.tokens <> 0 AND p.customer_id IS NOT NULL AND p.as_of >= $3 AND ($4::text[] IS NULL OR p.provider_id = ANY ($4))
+	  AND (SELECT c.seq FROM ledger.billing_claims c WHERE c.tenant = $1 AND c.usage_seq = p.seq AND c.provider_id = p.provider_id) IS NULL
+	ON CONFLICT DO NOTHING`
+
 // usage adds the lines that count and that nothing claims. A line without tokens has nothing to bill. The claim is asked for line by
 // line: as a join, Postgres may go through all claims for each step.
 func (f *feeder) usage(ctx context.Context) error {
@@ -149,13 +159,7 @@ func (f *feeder) usage(ctx context.Context) error {
 	if len(seqs) == 0 {
 		return nil
 	}
-	_, err := f.tx.Exec(ctx, `
-		INSERT INTO work.billing_waiting (tenant, seq, provider_id, customer_id, as_of, tokens)
-		SELECT $1, p.seq, p.provider_id, p.customer_id, p.as_of, p.tokens
-		FROM unnest($2::bigint[]) AS want(seq) CROSS JOIN LATERAL (SELECT * FROM ledger.usage_lines WHERE seq = want.seq OFFSET 0) p
-		WHERE p.tokens <> 0 AND p.customer_id IS NOT NULL AND p.as_of >= $3 AND ($4::text[] IS NULL OR p.provider_id = ANY ($4))
-		  AND (SELECT c.seq FROM ledger.billing_claims c WHERE c.tenant = $1 AND c.usage_seq = p.seq AND c.provider_id = p.provider_id) IS NULL
-		ON CONFLICT DO NOTHING`, f.tenant, seqs, f.start, f.providers)
+	_, err := f.tx.Exec(ctx, fedUsageSQL, f.tenant, seqs, f.start, f.providers)
 	return err
 }
 

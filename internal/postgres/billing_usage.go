@@ -48,15 +48,17 @@ func (s *Store) catchUp(ctx context.Context, tenant string) error {
 const unclaimed = ` FROM work.billing_waiting w WHERE (
 	SELECT c.seq FROM ledger.billing_claims c WHERE c.tenant = w.tenant AND c.usage_seq = w.seq AND c.provider_id = w.provider_id) IS NULL AND w.tenant = $1 `
 
+const dueUsageSQL = `SELECT w.seq, w.provider_id, w.as_of, w.tokens` + unclaimed + `
+	AND w.customer_id = $2 AND (w.as_of, w.seq, w.provider_id) > ($3::timestamptz, $4::bigint, $5::text) AND w.as_of >= $3 AND w.as_of < $6
+	ORDER BY w.as_of, w.seq, w.provider_id LIMIT $7`
+
 // DueUsage reads a page of the lines of a customer in [from, to) which nothing claims, in the order of as_of, seq and provider,
 // after a line, or from the first with nil.
 func (s *Store) DueUsage(ctx context.Context, tenant, customerID string, from, to time.Time, after *billing.Line, limit int) ([]billing.Line, error) {
 	if after == nil {
 		after = &billing.Line{AsOf: from, Seq: -1}
 	}
-	rows, err := s.pool.Query(ctx, `SELECT w.seq, w.provider_id, w.as_of, w.tokens`+unclaimed+`
-		AND w.customer_id = $2 AND (w.as_of, w.seq, w.provider_id) > ($3::timestamptz, $4::bigint, $5::text) AND w.as_of >= $3 AND w.as_of < $6
-		ORDER BY w.as_of, w.seq, w.provider_id LIMIT $7`, tenant, customerID, after.AsOf, after.Seq, after.ProviderID, to, limit)
+	rows, err := s.pool.Query(ctx, dueUsageSQL, tenant, customerID, after.AsOf, after.Seq, after.ProviderID, to, limit)
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -71,16 +73,18 @@ func scanBillingLine(row pgx.CollectableRow) (billing.Line, error) {
 	return l, err
 }
 
+const heldInSQL = `
+	SELECT coalesce(sum(i.value), 0)::bigint FROM ledger.billing_intents i ` + latestOutcome + `
+	WHERE i.tenant = $1 AND i.stripe_customer = $2 AND i.meter_id = $3 AND i.event_at >= $4 AND i.event_at < $5
+	  AND (o.state = 'confirmed' OR i.value < 0 AND coalesce(o.state, 'planned') IN ('planned', 'stopped'))`
+
 // HeldIn tells what periods hold of a customer's meter, as the planner wants it: what is confirmed, and all that is or may yet be
 // taken back.
 func (s *Store) HeldIn(ctx context.Context, l billing.Lane, periods []billing.Period) ([]billing.Held, error) {
 	list := make([]billing.Held, 0, len(periods))
 	for _, p := range periods {
 		h := billing.Held{Period: p}
-		err := s.pool.QueryRow(ctx, `
-			SELECT coalesce(sum(i.value), 0)::bigint FROM ledger.billing_intents i `+latestOutcome+`
-			WHERE i.tenant = $1 AND i.stripe_customer = $2 AND i.meter_id = $3 AND i.event_at >= $4 AND i.event_at < $5
-			  AND (o.state = 'confirmed' OR i.value < 0 AND coalesce(o.state, 'planned') IN ('planned', 'stopped'))`,
+		err := s.pool.QueryRow(ctx, heldInSQL,
 			l.Tenant, l.Customer, l.MeterID, p.Start, p.End).Scan(&h.Tokens)
 		if err != nil {
 			return nil, unavailable(err)

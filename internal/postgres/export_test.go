@@ -5,3 +5,6 @@ package postgres
 var QuestionSQL = struct {
 	Usage, UsageBefore, Grants, Revocations, Records, Declarations, VerdictsOf, VerdictsBefore, Erased string
 }{usageSQL, usageBeforeSQL, grantsSQL, revocationsSQL, recordsSQL, declarationsSQL, verdictsOfSQL, verdictsBeforeSQL, erasedSQL}
+
+// BillingSQL is the statements behind planning, for the test of their plans, with the arguments of their methods.
+var BillingSQL = struct{ DueUsage, FedUsage, HeldIn, FedEntries string }{dueUsageSQL, fedUsageSQL, heldInSQL, fedEntriesSQL}
