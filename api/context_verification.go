@@ -88,7 +88,7 @@ func (a *API) reverifyContext(c *call, kind *kinds.Kind) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	_, current, err := contextParts(c.ctx(), a.store, c.who.Tenant, kind, record.Submission)
+	current, err := a.store.ContextParts(c.ctx(), c.who.Tenant, record.Needs())
 	if err != nil {
 		return reply{}, err
 	}

@@ -64,11 +64,8 @@ func (x *Examination) Needs() *kinds.ContextNeeds {
 	if r == nil {
 		return nil
 	}
-	needs, err := r.Kind.Needs(r.Submission)
-	if err != nil {
-		return nil
-	}
-	return needs
+	needs := r.Needs()
+	return &needs
 }
 
 // Rejudge judges a context record again with what was found of the entries that its verdict names.

@@ -161,10 +161,7 @@ func (b *turnBuilder) addJudged(e ledger.Entry) error {
 		b.answer.Recoveries = append(b.answer.Recoveries, operation)
 		return nil
 	}
-	row, err := assembly.ParseRow(r.Submission.Artifact)
-	if err != nil {
-		return err
-	}
+	row := r.Row()
 	plan, _ := row.Plan()
 	b.planOf = append(b.planOf, plan)
 	b.rows = append(b.rows, turnRow{r.Seq, row})

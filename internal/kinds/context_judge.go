@@ -56,6 +56,17 @@ func (r *RecordedContext) Projection() Projection {
 	return r.record.projection(r.Receiver.Verdict.Verdict)
 }
 
+// Needs names what the record would be judged with if it came now.
+func (r *RecordedContext) Needs() ContextNeeds { return r.record.needs() }
+
+// Row is a recorded assembly, nil for the other kinds.
+func (r *RecordedContext) Row() *assembly.Row {
+	if a, ok := r.record.(*assemblyRecord); ok {
+		return a.row
+	}
+	return nil
+}
+
 // Answers says whether a report is what the recorded verdict and its findings say.
 func (r *RecordedContext) Answers(report assembly.Report) bool {
 	return r.Receiver.Verdict.Same(VerdictOf(report)) && slices.Equal(r.Receiver.Findings, brokenRules(report))
