@@ -82,10 +82,7 @@ func openBatch(ctx context.Context, tx pgx.Tx) (*metering.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.Lines, err = readLines(ctx, tx, `p.seq >= $1 AND p.seq < $2`, b.First, b.End); err != nil {
-		return nil, err
-	}
-	return &b, addErased(ctx, tx, &b)
+	return &b, fillBatch(ctx, tx, &b, 0)
 }
 
 // readStretch reads the log from next on, at most maxLines lines; nil when there is nothing.
@@ -94,45 +91,35 @@ func readStretch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int
 	if err != nil || head.Next() <= next {
 		return nil, err
 	}
-	b := &metering.Batch{Epoch: epoch, First: next, End: head.Next()}
-	room := int(min(int64(maxLines), 2*(b.End-b.First)))
-	if b.Lines, err = readLinesOf(ctx, tx, room, stretchSQL, `p.frames - coalesce(cardinality(p.frame_tokens), 0) < $4`, b.First, b.End, maxLines, maxFrames); err != nil {
+	b := &metering.Batch{Epoch: epoch, First: next}
+	if b.End, err = shorten(ctx, tx, next, head.Next(), maxLines); err != nil {
 		return nil, err
 	}
-	if b.Lines, b.End = wholeEntries(b.Lines, b.End, maxLines); len(b.Lines) == 0 && b.End < head.Next() {
-		b.End++ // one entry alone is larger than a batch
-		if b.Lines, err = readLines(ctx, tx, `p.seq = $1`, b.End-1); err != nil {
-			return nil, err
-		}
-	}
 	b.Cut = b.End < head.Next()
-	return b, addErased(ctx, tx, b)
+	if err := fillBatch(ctx, tx, b, int(min(int64(maxLines), 2*(b.End-b.First)))); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // maxFrames bounds a batch's frames, and so the memory that it takes, of which there are two while one is read ahead: one report
 // may have thousands. Three times as many ship no faster.
 const maxFrames = 50_000
 
-// stretchSQL is one line more than a batch has, with the frames up to and with each line.
-const stretchSQL = `(SELECT u.*, sum(coalesce(cardinality(u.frame_tokens), 0)) OVER (ORDER BY u.seq, u.line ROWS UNBOUNDED PRECEDING) AS frames
-	FROM ledger.usage_lines u WHERE u.seq >= $1 AND u.seq < $2 ORDER BY u.seq, u.line LIMIT $3 + 1)`
-
-// wholeEntries drops the last entry's lines, which may not be all, if a stretch up to end has more than a batch may. It
-// returns where the stretch ends then.
-func wholeEntries(lines []metering.Line, end int64, maxLines int) ([]metering.Line, int64) {
-	frames := 0
-	for i := range lines {
-		frames += len(lines[i].Frames)
+// shorten returns where a stretch must end to have at most limit lines and maxFrames frames, by whole entries and at least one. It
+// looks at nothing but their numbers: a sum over the lines themselves would read more than twice what fits.
+func shorten(ctx context.Context, tx pgx.Tx, first, end int64, limit int) (int64, error) {
+	var cut int64
+	err := tx.QueryRow(ctx, `
+		SELECT seq FROM (
+			SELECT seq, line, row_number() OVER w AS n, sum(frames) OVER w AS frames
+			FROM (SELECT seq, line, coalesce(cardinality(frame_tokens), 0) AS frames FROM ledger.usage_lines WHERE seq >= $1 AND seq < $2 ORDER BY seq, line LIMIT $3 + 1) u
+			WINDOW w AS (ORDER BY seq, line ROWS UNBOUNDED PRECEDING)) c
+		WHERE n > $3 OR frames > $4 ORDER BY seq, line LIMIT 1`, first, end, limit, maxFrames).Scan(&cut)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return end, nil
 	}
-	n := len(lines)
-	if n <= maxLines && frames < maxFrames {
-		return lines, end
-	}
-	last := lines[n-1].Seq
-	for n > 0 && lines[n-1].Seq == last {
-		n--
-	}
-	return lines[:n], last
+	return max(cut, first+1), err
 }
 
 func beginBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch) error {
@@ -142,8 +129,11 @@ func beginBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch) error {
 		b.Epoch, b.First, b.End, len(b.Lines), digest[:]).Scan(&b.ID)
 }
 
-// addErased adds the lines that the erasures in a batch's stretch changed before it.
-func addErased(ctx context.Context, tx pgx.Tx, b *metering.Batch) error {
+// fillBatch reads the lines of a batch's stretch, about as many as room, and those that the erasures in it changed before it.
+func fillBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch, room int) (err error) {
+	if b.Lines, err = readLinesOf(ctx, tx, room, `ledger.usage_lines`, `p.seq >= $1 AND p.seq < $2`, b.First, b.End); err != nil {
+		return err
+	}
 	rows, err := tx.Query(ctx, `SELECT seq FROM ledger.erased WHERE erasure_seq >= $1 AND erasure_seq < $2 AND seq < $1 ORDER BY seq`, b.First, b.End)
 	if err != nil {
 		return err

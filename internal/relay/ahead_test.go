@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ledgerd/internal/devstack/chtest"
+	"ledgerd/internal/postgres/ledgertest"
 	"ledgerd/metering"
 )
 
@@ -79,5 +80,18 @@ func TestWhatWasReadAheadIsNotWhatComesNext(t *testing.T) {
 	next, err := r.Store.NextBatch(t.Context(), "a", 10, ahead)
 	if err != nil || next == ahead || next.First != 0 || next.Epoch == ahead.Epoch {
 		t.Fatalf("%+v, %v", next, err)
+	}
+}
+
+// A batch has a bounded number of frames, unless one entry alone has more.
+func TestEntriesOfManyFrames(t *testing.T) {
+	t.Parallel()
+	for _, frames := range []int{30_000, 60_000} {
+		r := newRig(t)
+		ledgertest.FillUsage(t, r.AdminURL, 3, frames)
+		r.drain(t, r.shipper("a", 0))
+		if n := r.equal(t); n != 3 || r.net.inserts != 3 {
+			t.Errorf("%d frames: %d lines by %d inserts", frames, n, r.net.inserts)
+		}
 	}
 }
