@@ -82,7 +82,7 @@ func (x *scenario) pages(t *testing.T, id string, want []int64) {
 	t.Helper()
 	var seen []int64
 	cursor := ""
-	for range len(want) {
+	for range want {
 		page := x.readDispute(t, kinds.Auditor, id, "?limit=2"+cursor)
 		for _, r := range page.Reports {
 			seen = append(seen, r.Seq)

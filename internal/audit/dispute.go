@@ -135,9 +135,7 @@ func (d *dispute) entries() kinds.DisputeEntries {
 		e.Reports = append(e.Reports, l.Seq)
 	}
 	e.Reports = append(e.Reports, d.Bare...)
-	for _, r := range d.rulings {
-		e.Consents = append(e.Consents, r.Basis...)
-	}
+	e.Consents = d.consents()
 	for _, r := range d.Receipts {
 		e.Receipts = append(e.Receipts, r.Seq)
 	}
@@ -147,6 +145,25 @@ func (d *dispute) entries() kinds.DisputeEntries {
 		*list = slices.Compact(*list)
 	}
 	return e
+}
+
+// consents lists what decides how the lines were covered, with what ever ends these consents: whoever has just these entries
+// reaches the same rulings.
+func (d *dispute) consents() []int64 {
+	basis := map[int64]bool{}
+	for _, r := range d.rulings {
+		for _, seq := range r.Basis {
+			basis[seq] = true
+		}
+	}
+	if d.Gate != nil {
+		d.Gate.withEndings(basis)
+	}
+	seqs := make([]int64, 0, len(basis))
+	for seq := range basis {
+		seqs = append(seqs, seq)
+	}
+	return seqs
 }
 
 // counts says whether a line is one that is due to be billed.

@@ -111,7 +111,7 @@ func (d *dispute) judgeEntries() {
 			case c.Result == Failed:
 				d.failures.add(ruleOf(c.Name), seq)
 			default:
-				d.open.add(openOf(r, c), seq)
+				d.open.add(openOf(r), seq)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func ruleOf(name CheckName) DisputeRule {
 
 // openOf names why a check of an entry could not be made. Of an erased entry the projection and the kind can't be checked for
 // the same reason as the content, so it counts once.
-func openOf(r Report, c Check) DisputeRule {
+func openOf(r Report) DisputeRule {
 	if content := r.of(CheckContent); content != nil && content.Result == NotCheckable {
 		return OpenErased
 	}

@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"ledgerd/receipts"
 )
@@ -62,6 +64,33 @@ func (g *Gate) Judge(u UsageLine) Ruling {
 	}
 	sort.Slice(r.Basis, func(i, j int) bool { return r.Basis[i] < r.Basis[j] })
 	return r
+}
+
+// endOfTime is later than every instant that can be recorded.
+var endOfTime = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// withEndings adds to entries that decide the revocations that ever end the consents among them: at another moment such a consent
+// decides nothing any more, and who did not know how it ended would take it for live.
+func (g *Gate) withEndings(basis map[int64]bool) {
+	b := g.joiner.book
+	for t, grants := range b.grants {
+		if !slices.ContainsFunc(grants, func(x Grant) bool { return basis[x.Seq] }) {
+			continue
+		}
+		for s := range b.store.Standings(t.provider, t.scope, endOfTime) {
+			if s.Revocation >= 0 && basis[b.Grants[s.Index].Seq] {
+				basis[b.revoked[s.Revocation].Seq] = true
+			}
+		}
+	}
+	for provider, records := range b.records {
+		if !slices.ContainsFunc(records, func(x Record) bool { return basis[x.Seq] }) {
+			continue
+		}
+		for _, r := range b.revocations[target{provider, ""}] {
+			basis[r.Seq] = true
+		}
+	}
 }
 
 // Consent judges each egress that the entry reports at its instant. A report that served nothing and is not covered can't be

@@ -90,7 +90,7 @@ type DisputeEntries struct {
 	Intents  []int64 `json:"intents"`
 	Outcomes []int64 `json:"outcomes" jsonschema:"what the payment processor was recorded to have said"`
 	Reports  []int64 `json:"reports" jsonschema:"the usage reports, and the corrections of them"`
-	Consents []int64 `json:"consents" jsonschema:"the declarations, consents and revocations that decide"`
+	Consents []int64 `json:"consents" jsonschema:"the declarations and consents that decide, and the revocations that ever end these"`
 	Receipts []int64 `json:"receipts" jsonschema:"receipt bundles of the same requests"`
 	Configs  []int64 `json:"configs" jsonschema:"billing configurations: in force, and those that the intents were planned under"`
 }

@@ -177,18 +177,18 @@ func (c *charged) forged(a kinds.DisputeArtifact) {
 // What is done to the chain is found and named, by the part of it that it was done to.
 func TestDisputeFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	first := func(sql string) func(*testing.T, *charged) {
-		return func(t *testing.T, c *charged) { tamper(t, c, sql+` WHERE seq = $1`, c.reports[0]) }
+	first := func(sql string) func(*charged) {
+		return func(c *charged) { tamper(c.t, c, sql+` WHERE seq = $1`, c.reports[0]) }
 	}
-	after := func(sql string) func(*testing.T, *charged) {
-		return func(t *testing.T, c *charged) { tamper(t, c, sql+` WHERE seq > $1`, int64(0)) }
+	after := func(sql string) func(*charged) {
+		return func(c *charged) { tamper(c.t, c, sql+` WHERE seq > $1`, int64(0)) }
 	}
 	for name, x := range map[string]struct {
-		do   func(*testing.T, *charged)
+		do   func(*charged)
 		want audit.DisputeRule
 	}{
-		"more is claimed": {func(t *testing.T, c *charged) {
-			tamper(t, c, `UPDATE ledger.billing_claims SET tokens = tokens + 1 WHERE usage_seq = $1`, c.reports[0])
+		"more is claimed": {func(c *charged) {
+			tamper(c.t, c, `UPDATE ledger.billing_claims SET tokens = tokens + 1 WHERE usage_seq = $1`, c.reports[0])
 		}, audit.FailAmount},
 		"a report was raised":   {first(`UPDATE ledger.usage_lines SET tokens = tokens + 1`), audit.FailAltered},
 		"a report is gone":      {first(`DELETE FROM ledger.usage_lines`), audit.FailUnfounded},
@@ -200,15 +200,15 @@ func TestDisputeFindsWhatIsWrong(t *testing.T) {
 		"another customer's":    {first(`UPDATE ledger.usage_lines SET customer_id = 'b'`), audit.FailCustomer},
 		"another window":        {first(`UPDATE ledger.usage_lines SET as_of = as_of + interval '1 hour'`), audit.FailWindow},
 		"consent is gone":       {after(`DELETE FROM ledger.consents`), audit.FailUnconsented},
-		"erased":                {func(t *testing.T, c *charged) { c.append(admin, erasure(t, c.reports[0])) }, audit.OpenErased},
-		"not billed yet": {func(t *testing.T, c *charged) {
-			c.append(ledgertest.Host, ledgertest.Usage(t, "late", "a", time.Now(), 3))
+		"erased":                {func(c *charged) { c.append(admin, erasure(c.t, c.reports[0])) }, audit.OpenErased},
+		"not billed yet": {func(c *charged) {
+			c.append(ledgertest.Host, ledgertest.Usage(c.t, "late", "a", time.Now(), 3))
 		}, audit.OpenUnbilled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCharged(t, 3)
-			x.do(t, c)
+			x.do(c)
 			a := c.raise(c.question())
 			if !slices.Contains(found(a), string(x.want)) {
 				t.Errorf("%s: %v, want %s: %+v", a.Result, found(a), x.want, a.Levels)
