@@ -23,7 +23,7 @@ func TestBillingScansNoTable(t *testing.T) {
 	for _, sql := range []string{
 		`INSERT INTO ledger.billing_intents (seq, tenant, identifier, config_revision, meter_id, event_name, customer_key, stripe_customer, value_key, value, event_at, window_start, window_end,
 			period_start, period_end, claims)
-		 SELECT n, 'acme', 'led1_' || n, 1, 'mtr_1', 'e', 'c', 'cus_' || n % 50, 'v', 60, now() - n * interval '1 minute', now(), now(), now(), now(), 1 FROM generate_series(1, 20000) n`,
+		 SELECT n, 'acme', 'led1_' || n, 1, 'mtr_1', 'e', 'c', 'cus_' || n % 50, 'v', 60, now() - n * interval '1 minute', $1::timestamptz, $1 + interval '1 hour', $1, $1 + interval '30 days', 1 FROM generate_series(1, 20000) n`,
 		`INSERT INTO ledger.billing_outcomes (seq, tenant, intent_seq, number, state, cause) SELECT 100000 + n, 'acme', n, 1, 'confirmed', 'delivered' FROM generate_series(1, 20000) n`,
 		`INSERT INTO ledger.billing_claims (seq, tenant, usage_seq, provider_id, tokens)
 		 SELECT DISTINCT ON (seq, provider_id) seq % 20000, tenant, seq, provider_id, tokens FROM ledger.usage_lines WHERE seq < 9500`,
@@ -31,7 +31,11 @@ func TestBillingScansNoTable(t *testing.T) {
 		 SELECT DISTINCT ON (seq, provider_id) tenant, seq, provider_id, customer_id, as_of, tokens FROM ledger.usage_lines WHERE seq >= 9500`,
 		`ANALYZE ledger.billing_intents, ledger.billing_outcomes, ledger.billing_claims, work.billing_waiting`,
 	} {
-		if _, err := conn.Exec(t.Context(), sql); err != nil {
+		var args []any
+		if strings.Contains(sql, "$1") {
+			args = []any{from}
+		}
+		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
