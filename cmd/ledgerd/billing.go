@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -44,8 +45,10 @@ type billingService struct {
 	books    *postgres.Books
 	accounts *accounts
 
-	mu    sync.Mutex
-	hooks map[string]hook // by tenant
+	log        *slog.Logger
+	mu         sync.Mutex
+	hooks      map[string]hook // by tenant
+	complained time.Time
 }
 
 // newBilling makes the biller of a server, nil when billing is off.
@@ -61,7 +64,7 @@ func newBilling(o serverOptions, store *postgres.Store, appender *postgres.Appen
 		Books: books, Logger: o.Log, Now: o.BillingClock, PerSecond: f.BillingRate, Every: f.BillingEvery,
 		Account: func(tenant string, c billing.Config) (relay.Processor, error) { return a.open(tenant, c) },
 	})
-	return &billingService{Biller: b, books: books, accounts: a, hooks: map[string]hook{}}
+	return &billingService{Biller: b, books: books, accounts: a, hooks: map[string]hook{}, log: o.Log}
 }
 
 // Deliver takes a webhook's delivery: its signature is checked by the tenant's secret first. What it is about is fetched from
@@ -76,7 +79,8 @@ func (s *billingService) Deliver(ctx context.Context, tenant string, body []byte
 	}
 	secrets, err := s.accounts.secrets.lookup(tenant, c.WebhookSecret)
 	if err != nil {
-		return 0, errors.Join(billing.ErrUnsigned, err)
+		s.complain(tenant, err)
+		return 0, billing.ErrUnsigned
 	}
 	notice, err := stripe.OpenWebhook(body, signature, secrets)
 	if err != nil || !notice.About() {
@@ -129,6 +133,19 @@ func (s *billingService) hooked(ctx context.Context, tenant string) (*billing.Co
 	}
 	s.hooks[tenant] = h
 	return h.config, nil
+}
+
+// complain logs that deliveries can't be checked, once a minute at most: anybody can send them.
+func (s *billingService) complain(tenant string, err error) {
+	s.mu.Lock()
+	again := time.Since(s.complained) < time.Minute
+	if !again {
+		s.complained = time.Now()
+	}
+	s.mu.Unlock()
+	if !again {
+		s.log.Error("a delivery of Stripe's could not be checked", "tenant", tenant, "error", err)
+	}
 }
 
 // accounts opens the Stripe account of a tenant. A client is kept until its key is exchanged.

@@ -90,8 +90,10 @@ func (s *Store) StampAttempts(ctx context.Context, tenant string, seqs []int64, 
 	return s.inTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE work.billing_open SET attempts = attempts + 1, first_try = coalesce(first_try, $3), last_try = $3
-			WHERE tenant = $1 AND intent = ANY ($2) AND state = 'planned'
-			  AND NOT EXISTS (SELECT 1 FROM ledger.billing_outcomes x WHERE x.tenant = $1 AND x.intent_seq = intent)`, tenant, seqs, now)
+			WHERE tenant = $1 AND state = 'planned' AND intent = ANY (ARRAY(
+				SELECT want.seq FROM unnest($2::bigint[]) AS want(seq) LEFT JOIN LATERAL (
+					SELECT x.seq FROM ledger.billing_outcomes x WHERE x.tenant = $1 AND x.intent_seq = want.seq LIMIT 1) o ON true
+				WHERE o.seq IS NULL))`, tenant, seqs, now)
 		if err == nil && tag.RowsAffected() != int64(len(seqs)) {
 			err = fmt.Errorf("stamping attempts: %w", kinds.ErrNotFound)
 		}

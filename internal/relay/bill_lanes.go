@@ -14,7 +14,7 @@ const (
 	laneLease = 2 * time.Minute
 	lanePage  = 200 // intents
 	// laneBatch is how many calls are stamped by one commit, and their outcomes recorded by one.
-	laneBatch = 20
+	laneBatch = 50
 	// laneLimit bounds the intents of one lane in one pass, so that a customer with very many does not keep the others waiting.
 	laneLimit = 2000
 	// silentLanes is how many lanes in a row may get no answer until the rest are left for the next pass.

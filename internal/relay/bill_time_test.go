@@ -126,6 +126,28 @@ func TestPlannedTooLate(t *testing.T) {
 	}
 }
 
+// takeBack corrects a report, and returns the tokens that it had.
+func (r *billRig) takeBack(tb testing.TB, request string, tokens int64) int64 {
+	tb.Helper()
+	const reason = "billed twice"
+	raw, err := json.Marshal(map[string]any{"request_id": request, "reason": reason})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	corrected, err := r.Store.Corrected(tb.Context(), ledgertest.Tenant, kinds.CorrectionArtifact{RequestID: &request, Reason: reason})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a, err := kinds.Correction.Accept(kinds.Submission{Artifact: raw}, kinds.Env{Now: r.clock.now(), Corrected: corrected})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := r.appender.Append(tb.Context(), ledgertest.BillingRole, a); err != nil {
+		tb.Fatal(err)
+	}
+	return tokens
+}
+
 // A correction takes back what was billed, as a negative event in the open period.
 func TestCorrectionsAreTakenBack(t *testing.T) {
 	t.Parallel()
@@ -135,22 +157,7 @@ func TestCorrectionsAreTakenBack(t *testing.T) {
 	b := r.biller(r.books)
 	r.bill(t, b)
 	r.all(t, 42)
-	reason, request := "billed twice", "request-1"
-	raw, err := json.Marshal(map[string]any{"request_id": request, "reason": reason})
-	if err != nil {
-		t.Fatal(err)
-	}
-	corrected, err := r.Store.Corrected(t.Context(), ledgertest.Tenant, kinds.CorrectionArtifact{RequestID: &request, Reason: reason})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := kinds.Correction.Accept(kinds.Submission{Artifact: raw}, kinds.Env{Now: r.clock.now(), Corrected: corrected})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.appender.Append(t.Context(), ledgertest.BillingRole, a); err != nil {
-		t.Fatal(err)
-	}
+	r.takeBack(t, "request-1", 40)
 	for range 3 {
 		r.clock.advance(time.Hour)
 		r.bill(t, b)
