@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,6 +24,9 @@ const (
 	// waryBatches is for how many batches nothing is predicted once that was in vain, or would have been: another process
 	// appends too, or somebody repeats what is recorded.
 	waryBatches = 64
+	// aheadPatience is how long a look ahead waits for one of the connections that it shares with readers: whoever waits for
+	// the batch under way is not answered before.
+	aheadPatience = 20 * time.Millisecond
 )
 
 // lookAhead takes the next batch and seals it on what f will leave, so that the server need not wait for it afterwards. It
@@ -39,7 +43,8 @@ func (a *Appender) lookAhead(ctx context.Context, f *flight) {
 // predict seals a batch on an edge without a look at the log; nil when that can't be done. It looks up no keys: nobody can
 // have appended without the server's noticing, and a key that is known already violates its unique index. Then nothing was
 // written and everything is done again under the lock. Claims are looked up, since an equal one is no violation; those that
-// a batch under way is about to make count as well.
+// a batch under way is about to make count as well. Nothing is refused here: what looks like a conflict may be the same
+// submission again, which the keys would tell.
 func (a *Appender) predict(ctx context.Context, batch []*pending, on edge, claims map[claimKey]claimValue, to buffers) *flight {
 	if slices.ContainsFunc(batch, func(p *pending) bool { return p.erases != nil }) {
 		return nil
@@ -50,7 +55,7 @@ func (a *Appender) predict(ctx context.Context, batch []*pending, on edge, claim
 	}
 	maps.Copy(held, claims)
 	plan := newPlan(batch, locked{head: on.head, claims: held}, nil)
-	if len(plan.fresh) == 0 {
+	if len(plan.fresh) == 0 || slices.ContainsFunc(batch, func(p *pending) bool { return p.err != nil }) {
 		return nil
 	}
 	next, err := a.seal(on, plan, to)
@@ -67,7 +72,14 @@ func (a *Appender) lookUpClaims(ctx context.Context, batch []*pending) (map[clai
 	if b.Len() == 0 {
 		return held, nil
 	}
-	return held, a.store.pool.SendBatch(ctx, b).Close()
+	patience, cancel := context.WithTimeout(ctx, aheadPatience)
+	defer cancel()
+	conn, err := a.store.pool.Acquire(patience)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	return held, conn.SendBatch(ctx, b).Close()
 }
 
 // spare are the buffers that f is not in.

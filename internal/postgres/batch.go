@@ -35,7 +35,7 @@ func (a *Appender) commit(ctx context.Context, batch []*pending, ahead *flight) 
 		}
 		a.mispredicted.Add(1)
 		a.wary = waryBatches
-		if _, err := a.conn.Exec(ctx, "ROLLBACK"); err != nil { // the COMMIT stood behind a statement that was refused
+		if _, err := a.conn.Exec(ctx, "ROLLBACK"); err != nil { // the COMMIT was skipped
 			return unavailable(err)
 		}
 	}

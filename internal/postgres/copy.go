@@ -17,16 +17,16 @@ import (
 // copyTarget is one table that a batch fills, with the types of its columns as the database declares them.
 type copyTarget struct {
 	name    string
+	query   string // COPY
 	oids    []uint32
-	opening []byte // the messages and the COPY header that come before the first row
-	dataAt  int    // where in opening the CopyData message begins
+	opening []byte // what of the CopyData message comes before the first row: its head and the COPY header
 }
 
 // copyHeader opens Postgres's binary COPY format: signature, no flags, no extension.
 const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 
-// copyBuffer gathers the rows of one batch for one table in binary COPY format, as the messages that go to the server: the
-// query, all rows in one CopyData, CopyDone.
+// copyBuffer gathers the rows of one batch for one table in binary COPY format, as the messages that go to the server after
+// the query: all rows in one CopyData, CopyDone.
 type copyBuffer struct {
 	target *copyTarget
 	types  *pgtype.Map
@@ -104,7 +104,7 @@ func (c *copyBuffer) value(oid uint32, v any) error {
 // messages are the complete messages; after them only reset may be called.
 func (c *copyBuffer) messages() []byte {
 	c.data = binary.BigEndian.AppendUint16(c.data, 0xffff) // no more rows
-	length := c.data[c.target.dataAt+1:]
+	length := c.data[1:]                                   // behind the message's type
 	binary.BigEndian.PutUint32(length, uint32(len(length)))
 	c.data, _ = (&pgproto3.CopyDone{}).Encode(c.data) // it has no content that could be wrong
 	return c.data
@@ -123,19 +123,14 @@ func newCopyTarget(ctx context.Context, conn *pgx.Conn, table string, columns []
 	if err != nil {
 		return nil, err
 	}
-	target := &copyTarget{name: table}
+	target := &copyTarget{name: table, query: "COPY ledger." + table + " (" + strings.Join(columns, ", ") + ") FROM STDIN (FORMAT binary)"}
 	for i, oid := range oids {
 		if oid == nil {
 			return nil, fmt.Errorf("table ledger.%s has no column %s", table, columns[i])
 		}
 		target.oids = append(target.oids, *oid)
 	}
-	query := pgproto3.Query{String: "COPY ledger." + table + " (" + strings.Join(columns, ", ") + ") FROM STDIN (FORMAT binary)"}
-	if target.opening, err = query.Encode(nil); err != nil {
-		return nil, err
-	}
-	target.dataAt = len(target.opening)
-	target.opening, err = (&pgproto3.CopyData{Data: []byte(copyHeader)}).Encode(target.opening)
+	target.opening, err = (&pgproto3.CopyData{Data: []byte(copyHeader)}).Encode(nil)
 	return target, err
 }
 

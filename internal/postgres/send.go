@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,41 +16,28 @@ import (
 	"ledgerd/ledger"
 )
 
-// send writes all rows, moves the head and commits, in one round trip: the COPYs and the closing statements go out
-// together, and the answers are read afterwards. After an error in one of them the server skips to the end of the
-// transaction, so a COMMIT that follows becomes a ROLLBACK, which its tag says.
+// send writes all rows, moves the head and commits, in one round trip: everything goes out together, and the answers are
+// read afterwards.
 //
-// The messages were encoded in place and go to the connection as they are: pgx's frontend would gather a second copy of the
+// It is one query of many statements, so that the server does all or nothing of it whatever goes wrong: after an error it
+// skips the rest of a query, the COMMIT too, and drops the rows that still come. As queries of their own the later ones
+// would run, each for itself, after a BEGIN that was refused or cancelled.
+//
+// The rows were encoded in place and go to the connection as they are: pgx's frontend would gather a second copy of the
 // whole batch first, in memory that is new each time.
 func (a *Appender) send(ctx context.Context, f *flight) error {
-	next, h := f.next, f.next.head
-	erase := ""
-	for _, seq := range next.erasures {
-		erase += "SELECT ledger.erase(" + strconv.FormatInt(seq, 10) + "); "
-	}
-	closing, err := (&pgproto3.Query{String: erase + "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
-		", root = '\\x" + hex.EncodeToString(h.Root[:]) + "'" +
-		", recorded_at = '" + h.RecordedAt.Format(ledger.TimeLayout) + "'" +
-		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8')" +
-		" WHERE incarnation = " + strconv.Itoa(h.Incarnation) + "; COMMIT"}).Encode(nil)
-	if err != nil {
-		return err
-	}
-	var messages net.Buffers
-	if f.from != nil {
-		opening, err := (&pgproto3.Query{String: "BEGIN; " + expectHead(*f.from)}).Encode(nil)
-		if err != nil {
-			return err
-		}
-		messages = append(messages, opening)
-	}
-	for _, b := range next.buffers {
+	messages := make(net.Buffers, 1, 1+len(f.next.buffers))
+	var copies strings.Builder
+	for _, b := range f.next.buffers {
 		if b.rows > 0 {
+			copies.WriteString(b.target.query + "; ")
 			messages = append(messages, b.messages())
 		}
 	}
-	messages = append(messages, closing)
-	queries := len(messages)
+	var err error
+	if messages[0], err = (&pgproto3.Query{String: opening(f) + copies.String() + closing(f)}).Encode(nil); err != nil {
+		return err
+	}
 	pg := a.conn.PgConn()
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := pg.Conn().SetWriteDeadline(deadline); err != nil {
@@ -62,14 +50,35 @@ func (a *Appender) send(ctx context.Context, f *flight) error {
 	if err := pg.Conn().SetWriteDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 	}
-	return receive(ctx, pg, queries)
+	return receive(ctx, pg)
 }
 
-// receive reads the answers to the given number of simple queries and demands that the last one committed.
-func receive(ctx context.Context, pg *pgconn.PgConn, queries int) error {
+// opening begins the transaction of a batch that was sealed before the head was locked. Any other is in one already.
+func opening(f *flight) string {
+	if f.from == nil {
+		return ""
+	}
+	return "BEGIN; " + expectHead(*f.from) + "; "
+}
+
+// closing carries out the erasures, moves the head and commits.
+func closing(f *flight) string {
+	h, erase := f.next.head, ""
+	for _, seq := range f.next.erasures {
+		erase += "SELECT ledger.erase(" + strconv.FormatInt(seq, 10) + "); "
+	}
+	return erase + "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
+		", root = '\\x" + hex.EncodeToString(h.Root[:]) + "'" +
+		", recorded_at = '" + h.RecordedAt.Format(ledger.TimeLayout) + "'" +
+		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8')" +
+		" WHERE incarnation = " + strconv.Itoa(h.Incarnation) + "; COMMIT"
+}
+
+// receive reads the answers to one query and demands that it committed.
+func receive(ctx context.Context, pg *pgconn.PgConn) error {
 	var failure error
 	committed := false
-	for queries > 0 {
+	for {
 		msg, err := pg.ReceiveMessage(ctx)
 		if err != nil {
 			return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
@@ -82,13 +91,12 @@ func receive(ctx context.Context, pg *pgconn.PgConn, queries int) error {
 		case *pgproto3.CommandComplete:
 			committed = string(m.CommandTag) == "COMMIT"
 		case *pgproto3.ReadyForQuery:
-			queries--
+			if failure == nil && !committed {
+				failure = fmt.Errorf("%w: the transaction was rolled back without an error", kinds.ErrUnavailable)
+			}
+			return failure
 		}
 	}
-	if failure == nil && !committed {
-		failure = fmt.Errorf("%w: the transaction was rolled back without an error", kinds.ErrUnavailable)
-	}
-	return failure
 }
 
 // expectHead is a statement that takes the head's lock and fails unless the head is as given.
