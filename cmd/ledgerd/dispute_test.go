@@ -152,9 +152,50 @@ func TestDisputeThroughTheBinary(t *testing.T) {
 	if err != nil || event.Decision.Result != client.DisputeExplained {
 		t.Errorf("%+v, %v", event, err)
 	}
+	s.byCommand(t, whole.Events[0].Identifier)
 	s.checkEvidence(t, auditor, d.DisputeID)
 	s.reverified(t, api, d.DisputeID, d.Decision.Entries.Reports[0])
 	s.stop(t)
+}
+
+// byCommand does the same from the command line.
+func (s *realService) byCommand(t *testing.T, event string) {
+	t.Helper()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(s.Tokens[kinds.Auditor]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dispute := func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := command(t.Context(), append([]string{"dispute", "--url", s.URL, "--token-file", token}, args...)...)
+		if code != want {
+			t.Fatalf("dispute %v: exit %d, want %d\n%s%s", args, code, want, stdout, stderr)
+		}
+		return stdout
+	}
+	said := dispute(0, "raise", "--billing-event", event, "--reason", "what is this")
+	id, _, _ := strings.Cut(said, ":")
+	if !strings.Contains(said, "explained") || !strings.Contains(said, "consented") {
+		t.Error(said)
+	}
+	if again := dispute(0, "show", id); again != said {
+		t.Errorf("shown otherwise:\n%s\n%s", said, again)
+	}
+	if said := dispute(0, "reverify", id); !strings.Contains(said, "as it was recorded") {
+		t.Error(said)
+	}
+	file := filepath.Join(t.TempDir(), "evidence.zip")
+	dispute(0, "evidence", id, "--out", file)
+	dispute(1, "evidence", id, "--out", file) // it is there
+	if code, stdout, stderr := stranger(t, "verify", "evidence", file, "--log-key", s.LogKeys[0]); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	if said := dispute(1, "raise", "--request", "none", "--reason", "never sent"); !strings.Contains(said, "open: nothing-found") {
+		t.Error(said)
+	}
+	dispute(1, "raise", "--customer", "acme", "--from", "2020-01-01T00:00:00Z", "--to", "2020-01-02T00:00:00Z", "--reason", "long ago")
+	dispute(2, "raise", "--request", "a", "--receipt", "b", "--reason", "both")
+	dispute(1, "show", "dsp_none")
 }
 
 // checkEvidence downloads the evidence, has a stranger check it, and mangles it.

@@ -24,6 +24,7 @@ type cli struct {
 	Key         keyCmd         `cmd:"" help:"Make a signing key for a log."`
 	Incarnation incarnationCmd `cmd:"" help:"Open a new log after a restore."`
 	Token       tokenCmd       `cmd:"" help:"Make, list and revoke bearer tokens of your tenant, over the API."`
+	Dispute     disputeCmd     `cmd:"" help:"Dispute a charge or an egress, and get the evidence."`
 	Bill        billCmd        `cmd:"" help:"Bill usage to Stripe, see how billing stands, and decide about what waits."`
 	Fsck        fsckCmd        `cmd:"" help:"Derive the whole log again from what is stored, and report every fault."`
 	Clickhouse  clickhouseCmd  `cmd:"" help:"Rebuild and check the projection of usage in ClickHouse."`
