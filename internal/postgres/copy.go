@@ -69,13 +69,11 @@ func (c *copyBuffer) addParts(first, rest []any) error {
 	}
 	c.data = binary.BigEndian.AppendUint16(c.data, uint16(len(c.target.oids)))
 	for i := range c.target.oids {
-		v := any(nil)
-		if i < len(first) {
-			v = first[i]
-		} else {
-			v = rest[i-len(first)]
+		from, at := first, i
+		if i >= len(first) {
+			from, at = rest, i-len(first)
 		}
-		if err := c.value(c.target.oids[i], v); err != nil {
+		if err := c.value(c.target.oids[i], from[at]); err != nil {
 			return fmt.Errorf("%s: column %d: %w", c.target.name, i+1, err)
 		}
 	}
