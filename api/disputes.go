@@ -67,7 +67,7 @@ func (a *API) disputeRoutes() []*Route {
 	id := []Param{{Name: "id", Required: true, Form: "string", Doc: "The dispute's id."}}
 	return []*Route{
 		{
-			Method: "POST", Path: "/v1/disputes", Name: "raiseDispute", Summary: "Dispute a charge or an egress",
+			Method: "POST", Path: "/v1/disputes", Name: "raiseDispute", Memory: 256, Summary: "Dispute a charge or an egress",
 			Doc: "The whole chain is read and every entry of it verified again: the payment processor's event, the intent, its claims, the usage reports, their frames, consent at the instant of each, and the " +
 				"receipts of the same requests. What is recorded is the entries by seq, the totals at each level and where they differ, and the result. " + disputeRules +
 				" One of many reports is worked on after the answer, 202: ask its location how far it is.",
@@ -88,14 +88,14 @@ func (a *API) disputeRoutes() []*Route {
 			Replies: []Reply{{Status: 200, Doc: "A page.", Body: DisputeListBody{}}}, handle: a.listDisputes,
 		},
 		{
-			Method: "GET", Path: "/v1/disputes/{id}", Name: "getDispute", Summary: "Read a dispute whole", Roles: disputers, Segments: id,
+			Method: "GET", Path: "/v1/disputes/{id}", Name: "getDispute", Memory: 256, Summary: "Read a dispute whole", Roles: disputers, Segments: id,
 			Doc: "The decision as it was recorded; the billing events, and page by page the reports with their frames, claims, consent and receipts, read again from the entries and verified now; and what was found when it was " +
 				"decided again. While it is worked on: how far it is.",
 			Query:   []Param{{Name: "cursor", Form: "string", Doc: "next_cursor of the page before."}, {Name: "limit", Form: "integer", Doc: "Reports per page at most, 1 to 200, 50 by default."}},
 			Replies: []Reply{{Status: 200, Doc: "The dispute.", Body: DisputeBody{}}}, Problems: []string{"not-found", "erased", "log-read-only"}, handle: a.getDispute,
 		},
 		{
-			Method: "POST", Path: "/v1/disputes/{id}/reverify", Name: "reverifyDispute", Summary: "Decide a dispute again", Roles: disputers, Segments: id,
+			Method: "POST", Path: "/v1/disputes/{id}/reverify", Name: "reverifyDispute", Memory: 256, Summary: "Decide a dispute again", Roles: disputers, Segments: id,
 			Doc: "From what the ledger has now. What changed since the dispute was recorded is recorded as an entry of kind reverification; the dispute stays as it is. A large one is queued, as when it was raised.",
 			Replies: []Reply{
 				{Status: 201, Doc: "Decided again and recorded.", Body: ReverificationBody{}}, {Status: 202, Doc: "Queued; see Location.", Body: DisputeStateBody{}},

@@ -20,15 +20,55 @@ import (
 // A checkpoint whose log has none of the verifiers is not-checkable. Entries that are not the tenant's, or not there, are left
 // out of the result. kinds.ErrTooMuch beyond audit.MaxVerifiedEntries.
 func (s *Store) VerifyEntries(ctx context.Context, tenant string, seqs []int64, head ledger.Head, verifiers ...note.Verifier) (audit.Checked, error) {
-	examined, err := s.examine(ctx, tenant, seqs, head, verifiers)
+	if len(seqs) > audit.MaxVerifiedEntries {
+		return nil, kinds.ErrTooMuch
+	}
+	stretches, err := s.stretches(ctx, seqs)
 	if err != nil {
 		return nil, err
 	}
 	result := audit.Checked{}
-	for seq, x := range examined {
-		result[seq] = x.Report()
+	for _, stretch := range stretches {
+		examined, err := s.examine(ctx, tenant, stretch, head, verifiers)
+		if err != nil {
+			return nil, err
+		}
+		for seq, x := range examined {
+			result[seq] = x.Report()
+		}
 	}
 	return result, nil
+}
+
+// Bounds of the entries that are examined at once: their contents are held, and a record that is read takes some times as much.
+const (
+	stretchEntries = 1_000
+	stretchBytes   = 16 << 20
+)
+
+// stretches cuts entries by number and by the bytes of their contents, which Postgres knows without reading them.
+func (s *Store) stretches(ctx context.Context, seqs []int64) ([][]int64, error) {
+	rows, err := s.pool.Query(ctx, `SELECT seq, octet_length(content) FROM ledger.contents WHERE seq = ANY($1) AND content IS NOT NULL`, seqs)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	sizes := make(map[int64]int, len(seqs))
+	var seq int64
+	var size int
+	if _, err := pgx.ForEachRow(rows, []any{&seq, &size}, func() error { sizes[seq] = size; return nil }); err != nil {
+		return nil, unavailable(err)
+	}
+	var list [][]int64
+	from, bytes := 0, 0
+	for i, seq := range seqs {
+		if bytes += sizes[seq]; i > from && (bytes > stretchBytes || i-from == stretchEntries) {
+			list, from, bytes = append(list, seqs[from:i]), i, sizes[seq]
+		}
+	}
+	if from < len(seqs) {
+		list = append(list, seqs[from:])
+	}
+	return list, nil
 }
 
 // examination is entries that are being checked, by seq.
@@ -36,9 +76,6 @@ type examination map[int64]*audit.Examination
 
 // examine does all checks but those that judge by today's state.
 func (s *Store) examine(ctx context.Context, tenant string, seqs []int64, head ledger.Head, verifiers []note.Verifier) (examination, error) {
-	if len(seqs) > audit.MaxVerifiedEntries {
-		return nil, kinds.ErrTooMuch
-	}
 	entries, err := s.storedEntries(ctx, tenant, seqs)
 	if err != nil {
 		return nil, err

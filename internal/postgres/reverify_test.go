@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -60,4 +61,37 @@ func hasCheck(r audit.Report, name audit.CheckName) bool {
 		}
 	}
 	return false
+}
+
+// Entries are examined in stretches that the bytes of their contents bound, and each is examined once.
+func TestVerifyEntriesOfManyBytes(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	var seqs []int64
+	for i := range 40 {
+		a := paddedConsent(t, fmt.Sprint("k", i), 60<<10)
+		if i == 20 {
+			a = ledgertest.Consent(t, "small", "p")
+		}
+		r, err := l.Appender.Append(t.Context(), ledgertest.Host, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 12 { // as if it were twelve
+			seqs = append(seqs, r.Seq)
+		}
+	}
+	head, err := l.Store.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := l.Store.VerifyEntries(t.Context(), ledgertest.Tenant, append(seqs, 1_000_000), head, l.Keys.Verifier)
+	if err != nil || len(checked) != 40 {
+		t.Fatalf("%d entries, %v", len(checked), err)
+	}
+	for seq, r := range checked {
+		if r.Result != audit.Passed {
+			t.Errorf("entry %d: %+v", seq, r)
+		}
+	}
 }
