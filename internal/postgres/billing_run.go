@@ -71,12 +71,13 @@ func (s *Store) BillingStatus(ctx context.Context, tenant string) (billing.Statu
 		return v, err
 	}
 	v.Revision = c.Revision
+	var since time.Time // of periods that Stripe may still take something for, or took something lately
 	err = s.pool.QueryRow(ctx, `
 		SELECT count(*) FILTER (WHERE w.state = 'planned'), coalesce(sum(i.value) FILTER (WHERE w.state = 'planned'), 0)::bigint,
 		       count(*) FILTER (WHERE w.state = 'planned' AND w.attempts > 0), count(*) FILTER (WHERE w.state = 'parked'), count(*) FILTER (WHERE w.state = 'stopped'),
-		       (SELECT e.recorded_at FROM ledger.entries e WHERE e.seq = min(w.intent) FILTER (WHERE w.state = 'planned'))
+		       (SELECT e.recorded_at FROM ledger.entries e WHERE e.seq = min(w.intent) FILTER (WHERE w.state = 'planned')), clock_timestamp() - interval '35 days'
 		FROM work.billing_open w JOIN ledger.billing_intents i ON i.seq = w.intent WHERE w.tenant = $1`, tenant).
-		Scan(&v.Pending, &v.PendingTokens, &v.Ambiguous, &v.Parked, &v.Stopped, &v.OldestPending)
+		Scan(&v.Pending, &v.PendingTokens, &v.Ambiguous, &v.Parked, &v.Stopped, &v.OldestPending, &since)
 	if err != nil {
 		return v, unavailable(err)
 	}
@@ -88,7 +89,7 @@ func (s *Store) BillingStatus(ctx context.Context, tenant string) (billing.Statu
 	for _, u := range list {
 		v.Unmapped = append(v.Unmapped, billing.UnmappedCustomer{CustomerID: u.CustomerID, Tokens: clampInt64(u.Tokens), Lines: u.Lines, Since: u.Oldest})
 	}
-	standings, err := s.Standings(ctx, tenant, time.Unix(0, 0))
+	standings, err := s.Standings(ctx, tenant, since)
 	if len(standings) > 0 {
 		v.Standings = worstFirst(standings)
 	}

@@ -65,7 +65,8 @@ func (s *Store) BillingGauges(ctx context.Context) (billing.Gauges, error) {
 	}
 	g.OldestPending = time.Duration(seconds * float64(time.Second))
 	if err := s.pool.QueryRow(ctx, `
-		SELECT coalesce(sum(abs(total - confirmed)), 0)::bigint, count(*) FROM work.billing_standings WHERE agreement IN ('higher', 'lower')`).
+		SELECT coalesce(sum(abs(total - confirmed)), 0)::bigint, count(*) FROM work.billing_standings
+		WHERE agreement IN ('higher', 'lower') AND period_end > clock_timestamp() - interval '35 days'`).
 		Scan(&g.DriftTokens, &g.Disagreements); err != nil {
 		return g, unavailable(err)
 	}

@@ -144,7 +144,7 @@ type Status struct {
 	Stopped        int64              `json:"stopped" jsonschema:"each holds up its customer until somebody has looked"`
 	Unmapped       []UnmappedCustomer `json:"unmapped" jsonschema:"customers with unclaimed usage that the configuration maps to nobody, by customer, at most 100"`
 	UnmappedTokens int64              `json:"unmapped_tokens"`
-	Standings      []Standing         `json:"standings" jsonschema:"what the last reconciliations found, at most 1000, disagreements first"`
+	Standings      []Standing         `json:"standings" jsonschema:"what the last reconciliations found of periods that ended at most 35 days ago, at most 1000, disagreements first"`
 }
 
 // UnmappedCustomer is a customer whose usage waits since nobody is billed for it.
