@@ -47,10 +47,22 @@ func (d *Disputes) Raise(ctx context.Context, who kinds.Poster, r kinds.DisputeR
 	case n > kinds.MaxDisputeReports:
 		return kinds.DisputeRaised{}, kinds.ErrTooMuch
 	case n > d.atOnce():
-		return kinds.DisputeRaised{}, d.Store.queueDispute(ctx, who, r, nil)
+		return d.queue(ctx, who, r)
 	}
 	recorded, err := d.record(ctx, who, r, unobserved)
 	return kinds.DisputeRaised{Recorded: &recorded}, err
+}
+
+// queue queues a dispute, unless another request was queued under its id meanwhile.
+func (d *Disputes) queue(ctx context.Context, who kinds.Poster, r kinds.DisputeRequest) (kinds.DisputeRaised, error) {
+	if err := d.Store.queueDispute(ctx, who, r, nil); err != nil {
+		return kinds.DisputeRaised{}, err
+	}
+	found, err := d.found(ctx, who.Tenant, r)
+	if err != nil || found == nil || found.Recorded != nil {
+		return raisedBefore(found), err
+	}
+	return kinds.DisputeRaised{}, nil
 }
 
 func (d *Disputes) atOnce() int {
@@ -104,8 +116,12 @@ func (d *Disputes) record(ctx context.Context, who kinds.Poster, r kinds.Dispute
 	recorded, err := d.Append(ctx, who, accepted)
 	var conflict *kinds.ConflictError
 	if errors.As(err, &conflict) { // in another tree, maybe
-		if found, err := d.found(ctx, who.Tenant, r); err != nil || found != nil && found.Recorded != nil {
-			return *raisedBefore(found).Recorded, err
+		found, failed := d.found(ctx, who.Tenant, r)
+		switch {
+		case failed != nil:
+			return kinds.Recorded{}, failed
+		case found != nil && found.Recorded != nil:
+			return *found.Recorded, nil
 		}
 	}
 	return recorded, err

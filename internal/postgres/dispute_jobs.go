@@ -49,7 +49,7 @@ func (s *Store) DisputeJob(ctx context.Context, tenant, id string) (kinds.Disput
 // The working of jobs: a lease that is prolonged by progress, and how often one is tried while the store or the log is away.
 const (
 	disputeLease    = 30 * time.Second
-	disputeAttempts = 20
+	disputeAttempts = 20 // also of those that ended with their process
 )
 
 // errTaken says that another process works on the job.
@@ -86,8 +86,15 @@ func (d *Disputes) work(ctx context.Context, holder string, j kinds.DisputeJob) 
 	return err
 }
 
-// takeDispute takes the oldest job that nobody works on. kinds.ErrNotFound when there is none.
+// takeDispute takes the oldest job that nobody works on. kinds.ErrNotFound when there is none. One that was taken as often as
+// any may be, and of which nothing was heard, is given up: it may be what its processes died of.
 func (s *Store) takeDispute(ctx context.Context, holder string) (kinds.DisputeJob, error) {
+	_, err := s.pool.Exec(ctx, `
+		UPDATE work.dispute_jobs SET state = 'failed', problem = 'unavailable', holder = ''
+		WHERE state = 'running' AND lease_until < clock_timestamp() AND attempts >= $1`, disputeAttempts)
+	if err != nil {
+		return kinds.DisputeJob{}, unavailable(err)
+	}
 	rows, err := s.pool.Query(ctx, `
 		UPDATE work.dispute_jobs SET state = 'running', holder = $1, lease_until = clock_timestamp() + $2::interval, attempts = attempts + 1
 		WHERE (tenant, dispute_id) = (
@@ -112,10 +119,17 @@ func (s *Store) noteDispute(ctx context.Context, holder string, j kinds.DisputeJ
 	return unavailable(err)
 }
 
-// endDispute closes a job: done, failed for good, or left to be tried again after a pause that grows.
+// endDispute closes a job: done, failed for good, or left to be tried again after a pause that grows. Of one that is done
+// nothing is kept that the entry says, so that it can be erased there.
 func (s *Store) endDispute(ctx context.Context, holder string, j kinds.DisputeJob, cause error) error {
 	state, problem := "done", ""
+	var conflict *kinds.ConflictError
+	var erased *kinds.ErasedError
 	switch {
+	case errors.As(cause, &conflict):
+		state, problem = kinds.DisputeFailed, "conflict"
+	case errors.As(cause, &erased):
+		state, problem = kinds.DisputeFailed, "erased"
 	case errors.Is(cause, kinds.ErrTooMuch):
 		state, problem = kinds.DisputeFailed, "question-too-wide"
 	case cause != nil && (errors.Is(cause, kinds.ErrUnavailable) || errors.Is(cause, kinds.ErrBusy) || errors.Is(cause, kinds.ErrReadOnly) || errors.Is(cause, context.Canceled)):
@@ -126,6 +140,8 @@ func (s *Store) endDispute(ctx context.Context, holder string, j kinds.DisputeJo
 	_, err := s.pool.Exec(ctx, `
 		UPDATE work.dispute_jobs
 		SET state = CASE WHEN $4 = 'queued' AND attempts >= $6 THEN 'failed' ELSE $4 END, problem = nullif(CASE WHEN $4 = 'queued' AND attempts >= $6 THEN 'unavailable' ELSE $5 END, ''),
+		    customer_id = CASE $4 WHEN 'done' THEN '' ELSE customer_id END, request_id = CASE $4 WHEN 'done' THEN '' ELSE request_id END,
+		    receipt_id = CASE $4 WHEN 'done' THEN '' ELSE receipt_id END, reason = CASE $4 WHEN 'done' THEN '' ELSE reason END,
 		    holder = '', lease_until = CASE WHEN $4 = 'queued' AND NOT $7 THEN clock_timestamp() + least(attempts, 10) * interval '3 seconds' ELSE '-infinity' END
 		WHERE tenant = $1 AND dispute_id = $2 AND holder = $3`,
 		j.Who.Tenant, j.ID, holder, state, problem, disputeAttempts, errors.Is(cause, context.Canceled))

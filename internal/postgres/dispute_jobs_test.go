@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -104,5 +105,89 @@ func TestDisputeJobFails(t *testing.T) {
 	cancel()
 	if worked, err := c.disputes.Work(stopped, "a"); worked || err == nil {
 		t.Errorf("%v, %v", worked, err)
+	}
+}
+
+// A dispute that another one was recorded under the id of, while it was decided, is refused, and nothing else happens.
+func TestDisputeOfATakenID(t *testing.T) {
+	t.Parallel()
+	c, r := queued(t)
+	other := r
+	other.Reason = "something else"
+	late := c.with(func(ctx context.Context, who kinds.Poster, acc *kinds.Accepted) (kinds.Recorded, error) {
+		theirs := acc.Content
+		theirs.Artifact = bytes.Replace(theirs.Artifact, []byte(r.Reason), []byte(other.Reason), 1)
+		before := *acc
+		before.Content = theirs
+		if _, err := c.Appender.Append(ctx, who, &before); err != nil {
+			t.Error(err)
+		}
+		return c.Appender.Append(ctx, who, acc)
+	})
+	var conflict *kinds.ConflictError
+	if worked, err := late.Work(t.Context(), "a"); !worked || !errors.As(err, &conflict) {
+		t.Errorf("%v, %v", worked, err)
+	}
+	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "conflict" {
+		t.Errorf("%+v", j)
+	}
+}
+
+// Two that are queued under one id at once are one dispute, or a conflict.
+func TestDisputeQueuedTwice(t *testing.T) {
+	t.Parallel()
+	c, r := queued(t)
+	other := r
+	other.Reason = "something else"
+	var conflict *kinds.ConflictError
+	if _, err := c.disputes.Queue(t.Context(), disputant, other); !errors.As(err, &conflict) {
+		t.Errorf("another: %v", err)
+	}
+	if raised, err := c.disputes.Queue(t.Context(), disputant, r); err != nil || raised.Recorded != nil {
+		t.Errorf("the same: %+v, %v", raised, err)
+	}
+}
+
+// A dispute that its processes die of is given up at last.
+func TestDisputeJobIsGivenUp(t *testing.T) {
+	t.Parallel()
+	c, _ := queued(t)
+	taken := 0
+	dying := c.with(func(context.Context, kinds.Poster, *kinds.Accepted) (kinds.Recorded, error) {
+		taken++
+		panic("as if the process died")
+	})
+	for range 30 {
+		func() {
+			defer func() { _ = recover() }()
+			if worked, err := dying.Work(t.Context(), "a"); worked || err != nil {
+				t.Errorf("%v, %v", worked, err)
+			}
+		}()
+		c.lapse()
+	}
+	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "unavailable" || taken != 20 {
+		t.Errorf("taken %d times, %+v", taken, j)
+	}
+}
+
+// What a recorded dispute says is nowhere but in its entry, where it can be erased; it can be decided again all the same.
+func TestDisputeJobForgets(t *testing.T) {
+	t.Parallel()
+	c, r := queued(t)
+	if worked, err := c.disputes.Work(t.Context(), "a"); !worked || err != nil {
+		t.Fatalf("%v, %v", worked, err)
+	}
+	if j := c.job(); j.State != "done" || j.Reason != "" || j.Question.CustomerID != "" {
+		t.Errorf("%+v", j)
+	}
+	if raised, err := c.disputes.Raise(t.Context(), disputant, r); err != nil || !raised.Replayed || raised.Recorded == nil {
+		t.Errorf("raised again: %+v, %v", raised, err)
+	}
+	if recorded, err := c.disputes.Reverify(t.Context(), disputant, r.ID, "rev_1"); err != nil || recorded != nil {
+		t.Fatalf("%+v, %v", recorded, err)
+	}
+	if worked, err := c.disputes.Work(t.Context(), "a"); !worked || err != nil || c.job().State != "done" || c.Count(t, "ledger.reverifications") != 1 {
+		t.Errorf("%v, %v, %+v", worked, err, c.job())
 	}
 }
