@@ -60,6 +60,7 @@ const summaryHead = `<!DOCTYPE html>
 body{font:14px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#111}
 h1{font-size:1.5em}h2{font-size:1.1em;margin-top:1.6em}
 table{border-collapse:collapse;width:100%}td,th{border:1px solid #bbb;padding:.2em .5em;text-align:left;vertical-align:top;overflow-wrap:anywhere}
+th{white-space:nowrap}
 code{overflow-wrap:anywhere}
 @media print{body{margin:0;max-width:none;font-size:10px}tr{break-inside:avoid}thead{display:table-header-group}}
 </style></head><body>
