@@ -61,7 +61,7 @@ var disputers = []kinds.Role{kinds.Auditor, kinds.Billing}
 
 const disputeRules = "explained: every billed token maps to a consistent, included and consented report. upheld: some rule is broken, and failures names it (arithmetic, inclusion, altered, missing, " +
 	"recorded-verdict, claim-unfounded, claim-amount, billed-twice, wrong-customer, outside-window, unconsented). inconclusive: nothing failed, and something is open (erased, not-checkable, " +
-	"reach-unknown, unbilled, unconfirmed, nothing-found)."
+	"reach-unknown, unbilled, unconfirmed, unreported, nothing-found)."
 
 func (a *API) disputeRoutes() []*Route {
 	id := []Param{{Name: "id", Required: true, Form: "string", Doc: "The dispute's id."}}

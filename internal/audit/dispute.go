@@ -81,13 +81,24 @@ func Decide(e DisputeEvidence) kinds.DisputeArtifact {
 	d.judgeClaims()
 	d.judgeIntents()
 	d.judgeLines()
-	if len(d.Lines) == 0 && len(d.Bare) == 0 && len(d.Intents) == 0 && len(d.Receipts) == 0 {
-		d.open.add(OpenNothing, 0)
-	}
+	d.judgeEmptiness()
 	a := kinds.DisputeArtifact{Question: e.Question, Failures: d.failures.list(), Open: d.open.list(), Levels: d.levels(), Entries: d.entries()}
 	a.Differences = differences(a.Levels)
 	a.Result = kinds.DisputeResult(len(a.Failures), len(a.Open))
 	return a
+}
+
+// judgeEmptiness sees to it that what nothing is known of is not explained.
+func (d *dispute) judgeEmptiness() {
+	if len(d.Lines) > 0 || len(d.Bare) > 0 || len(d.Intents) > 0 {
+		return
+	}
+	for _, r := range d.Receipts {
+		d.open.add(OpenUnreported, r.Seq)
+	}
+	if len(d.Receipts) == 0 {
+		d.open.add(OpenNothing, 0)
+	}
 }
 
 func newDispute(e DisputeEvidence) *dispute {

@@ -33,6 +33,7 @@ const (
 	OpenReach        DisputeRule = "reach-unknown" // nothing was served and nothing covers it: whether the query left is not known
 	OpenUnbilled     DisputeRule = "unbilled"      // usage that counts is claimed by no intent yet
 	OpenUnconfirmed  DisputeRule = "unconfirmed"   // an intent is not known to have been counted by the payment processor
+	OpenUnreported   DisputeRule = "unreported"    // a receipt says that something was sent, and no report of it is recorded
 	OpenNothing      DisputeRule = "nothing-found" // the ledger has nothing of what is disputed
 )
 
@@ -57,6 +58,7 @@ var disputeRules = [...]struct {
 	{OpenReach, "a report served nothing, and no consent covers the query itself: whether it left is not known"},
 	{OpenUnbilled, "usage is not billed yet"},
 	{OpenUnconfirmed, "it is not recorded that the payment processor counted it"},
+	{OpenUnreported, "a receipt stands alone: no report says what was served for its request, so neither a charge nor consent can be held against it"},
 	{OpenNothing, "the ledger has no entry of what is disputed"},
 }
 

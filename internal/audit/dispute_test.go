@@ -145,8 +145,11 @@ func TestDisputeRules(t *testing.T) {
 		"an egress, no billing": {func(e *audit.DisputeEvidence) {
 			e.Claims, e.Intents, e.Terms, e.Question = nil, nil, nil, kinds.DisputeQuestion{RequestID: "r1"}
 		}, kinds.DisputeExplained, nil},
-		"nothing was served":        {func(e *audit.DisputeEvidence) { *e = reachUnknown() }, kinds.DisputeInconclusive, []audit.DisputeRule{audit.OpenReach}},
-		"nothing at all":            {func(e *audit.DisputeEvidence) { *e = audit.DisputeEvidence{Question: e.Question} }, kinds.DisputeInconclusive, []audit.DisputeRule{audit.OpenNothing}},
+		"nothing was served": {func(e *audit.DisputeEvidence) { *e = reachUnknown() }, kinds.DisputeInconclusive, []audit.DisputeRule{audit.OpenReach}},
+		"nothing at all":     {func(e *audit.DisputeEvidence) { *e = audit.DisputeEvidence{Question: e.Question} }, kinds.DisputeInconclusive, []audit.DisputeRule{audit.OpenNothing}},
+		"a receipt and no report": {func(e *audit.DisputeEvidence) {
+			*e = audit.DisputeEvidence{Question: kinds.DisputeQuestion{RequestID: "r"}, Receipts: []audit.DisputedReceipt{{Seq: 7, RequestID: "r"}}, Checked: audit.Checked{7: passed(7)}}
+		}, kinds.DisputeInconclusive, []audit.DisputeRule{audit.OpenUnreported}},
 		"a correction needs no yes": {correction, kinds.DisputeExplained, nil},
 	} {
 		e := disputed(30)
