@@ -218,6 +218,9 @@ func (a *API) takeDelivery(c *call) (reply, error) {
 			return reply{}, billing.ErrUnsigned
 		}
 	}
+	if kinds.CheckName(tenant) != nil { // no tenant has such an id, and the store takes no such text
+		return reply{}, billing.ErrUnsigned
+	}
 	parked, err := a.biller.Deliver(c.ctx(), tenant, body, c.http.Header.Get("Stripe-Signature"))
 	return reply{status: 200, body: DeliveredBody{parked}}, err
 }

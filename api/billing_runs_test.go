@@ -125,6 +125,9 @@ func TestStripeDeliveries(t *testing.T) {
 	}{
 		{"acme", "right", `{"id":"evt_1"}`, 200, "", "acme"},
 		{"a%2Fb", "right", `{"id":"evt_1"}`, 200, "", "a/b"},
+		{"%00", "right", `{"id":"evt_1"}`, 400, "signature-invalid", ""},
+		{"a%FF", "right", `{"id":"evt_1"}`, 400, "signature-invalid", ""},
+		{strings.Repeat("t", 600), "right", `{"id":"evt_1"}`, 400, "signature-invalid", ""},
 		{"acme", "wrong", `{"id":"evt_1"}`, 400, "signature-invalid", "acme"},
 		{"acme", "", `{}`, 400, "signature-invalid", "acme"},
 		{"acme", "right", strings.Repeat("x", 65<<10), 413, "body-too-large", ""},

@@ -46,17 +46,18 @@ type Decision struct {
 // Decide is the table of attempts: what to do about an intent in a state, after some attempts, at now.
 func Decide(c Config, i Intent, s State, a Attempts, now time.Time) Decision {
 	at := i.Event.Timestamp
-	late := at.Before(now.Add(-MaxAge))
+	// From here on the event would no longer be billed, although it may be taken: on an invoice that is final, or not at all.
+	closed := at.Before(now.Add(-MaxAge)) || c.Final(i.Period, now)
 	switch {
 	case s != Planned || !i.Sends():
 		return Decision{Action: Leave}
 	case now.Before(a.NextTry):
 		return Decision{Action: Wait, Until: a.NextTry}
-	case a.Count == 0 && (late || c.Final(i.Period, now)):
+	case a.Count == 0 && closed:
 		return Decision{Action: Replace, Cause: ByInvoice}
 	case at.After(now.Add(MaxAhead)):
 		return Decision{Action: Wait, Until: at.Add(-MaxAhead)}
-	case a.Count == 0, now.Before(a.First.Add(RetryFor)) && !late:
+	case a.Count == 0, now.Before(a.First.Add(RetryFor)) && !closed:
 		return Decision{Action: Send}
 	}
 	return Decision{Action: AskSummary}

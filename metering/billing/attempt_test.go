@@ -75,6 +75,8 @@ func TestDecide(t *testing.T) {
 		"after 20 hours":           {i, billing.Planned, tried, "2026-11-11T08:00:00Z", billing.Decision{Action: billing.AskSummary}},
 		"never sent, invoice made": {i, billing.Planned, billing.Attempts{}, "2026-12-01T00:55:00Z", billing.Decision{Action: billing.Replace, Cause: billing.ByInvoice}},
 		"sent, invoice made":       {i, billing.Planned, tried, "2026-12-01T00:55:00Z", billing.Decision{Action: billing.AskSummary}},
+		"sent lately, and final":   {i, billing.Planned, billing.Attempts{Count: 1, First: at("2026-12-01T00:50:00Z")}, "2026-12-01T00:55:00Z", billing.Decision{Action: billing.AskSummary}},
+		"sent lately, not yet":     {i, billing.Planned, billing.Attempts{Count: 1, First: at("2026-12-01T00:50:00Z")}, "2026-12-01T00:54:59Z", billing.Decision{Action: billing.Send}},
 		"sent lately, too old":     {i, billing.Planned, billing.Attempts{Count: 1, First: at("2026-12-14T12:00:00Z")}, "2026-12-14T13:00:00Z", billing.Decision{Action: billing.AskSummary}},
 	} {
 		if got := billing.Decide(c, d.intent, d.state, d.attempts, at(d.now)); got != d.want {
