@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,10 +18,29 @@ import (
 type Books struct {
 	*Store
 	appender *Appender
+	seen     atomic.Int64 // where the log ended when this process looked; never less than before
 }
 
 // NewBooks reads from the store and records through the appender.
 func NewBooks(s *Store, a *Appender) *Books { return &Books{Store: s, appender: a} }
+
+// BillingTerms is that of the store, and an error that wraps kinds.ErrReadOnly where the log is not signed on, or has become shorter: then
+// the database was restored, its planned intents may long be sent, and nothing that is sent now could be recorded.
+func (b *Books) BillingTerms(ctx context.Context, tenant string) (*billing.Terms, error) {
+	if err := b.appender.Refusal(); err != nil {
+		return nil, err
+	}
+	seen := b.seen.Load() // before the head is read, which can only grow
+	head, err := b.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if head.Next() < seen {
+		return nil, fmt.Errorf("%w: it ends at %d, and went on to %d", ErrOlder, head.Next(), seen)
+	}
+	b.seen.CompareAndSwap(seen, head.Next())
+	return b.Store.BillingTerms(ctx, tenant)
+}
 
 // BillingConfig is the tenant's billing configuration in force, nil when it never set one.
 func (s *Store) BillingConfig(ctx context.Context, tenant string) (*kinds.BillingConfig, error) {
@@ -78,7 +99,7 @@ func (s *Store) BillingTerms(ctx context.Context, tenant string) (*billing.Terms
 	if err != nil {
 		return nil, err
 	}
-	return &billing.Terms{Tenant: tenant, Origin: head.Origin, Seq: c.Seq, Revision: c.Revision, Config: c.Config, Restored: c.Seq < head.Base}, nil
+	return &billing.Terms{Tenant: tenant, Origin: head.Origin, Seq: c.Seq, Revision: c.Revision, Config: c.Config, Restored: c.Seq < head.Base, Base: head.Base}, nil
 }
 
 // Corrected reads what a correction names: a usage report or a correction, by seq, or a report by its request id.

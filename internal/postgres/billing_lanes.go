@@ -52,14 +52,14 @@ func (s *Store) LaneStopped(ctx context.Context, l billing.Lane) (stopped bool, 
 // pendingColumns are what a billing.Pending is scanned from: an intent i, its latest outcome o and its work w, which may be missing.
 const pendingColumns = `i.seq, i.identifier, i.config_revision, i.meter_id, i.event_name, i.customer_key, i.stripe_customer, i.value_key, i.value, i.event_at,
 	i.window_start, i.window_end, i.period_start, i.period_end, coalesce(i.replaces, 0), coalesce(o.state, CASE WHEN i.value = 0 THEN 'settled' ELSE 'planned' END),
-	coalesce(o.number, 0), coalesce(w.attempts, 0), w.first_try, w.last_try, w.next_try, w.absent_since`
+	coalesce(o.cause, ''), coalesce(o.number, 0), coalesce(w.attempts, 0), w.first_try, w.last_try, w.next_try, w.absent_since`
 
 func scanPending(row pgx.CollectableRow) (billing.Pending, error) {
 	var p billing.Pending
 	i, e, a := &p.Intent, &p.Intent.Event, &p.Attempts
 	times := [4]*time.Time{}
 	err := row.Scan(&p.Seq, &e.Identifier, &i.Revision, &i.MeterID, &e.EventName, &e.CustomerKey, &e.Customer, &e.ValueKey, &e.Value, &e.Timestamp,
-		&i.Window.Start, &i.Window.End, &i.Period.Start, &i.Period.End, &i.Replaces, &p.State, &p.Outcomes, &a.Count, &times[0], &times[1], &times[2], &times[3])
+		&i.Window.Start, &i.Window.End, &i.Period.Start, &i.Period.End, &i.Replaces, &p.State, &p.Cause, &p.Outcomes, &a.Count, &times[0], &times[1], &times[2], &times[3])
 	for n, to := range []*time.Time{&a.First, &a.Last, &a.NextTry, &a.AbsentSince} {
 		if times[n] != nil {
 			*to = times[n].UTC()

@@ -266,6 +266,27 @@ func TestTakenAndDropped(t *testing.T) {
 		r.bill(t, b)
 		r.all(t, 14)
 	})
+	t.Run("reported again after a person has looked", func(t *testing.T) {
+		t.Parallel()
+		r, b := drop(t)
+		full, err := r.stripe.ErrorReport(t.Context(), r.fake.Reports()[0].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.Reported(t.Context(), ledgertest.Tenant, full); err != nil || n != 1 {
+			t.Fatalf("%d parked, %v", n, err)
+		}
+		waiting, err := r.Store.WaitingIntents(t.Context(), ledgertest.Tenant, -1, 10)
+		if err != nil || len(waiting) != 1 {
+			t.Fatalf("%+v, %v", waiting, err)
+		}
+		if err := b.Settle(t.Context(), ledgertest.Tenant, waiting[0].Seq, true); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.Reported(t.Context(), ledgertest.Tenant, full); err != nil || n != 0 {
+			t.Fatalf("%d parked again, %v", n, err)
+		}
+	})
 	t.Run("found", func(t *testing.T) {
 		t.Parallel()
 		r, b := drop(t)

@@ -22,6 +22,9 @@ type laneWork struct {
 	last     billing.Reply // of the newest of them
 }
 
+// stampedFor is how long after an attempt was stamped its call may begin.
+const stampedFor = laneLease / 2
+
 // finishLimit is what recording may take of a pass that has to end.
 const finishLimit = 10 * time.Second
 
@@ -69,6 +72,10 @@ func (w *laneWork) all(ctx context.Context) error {
 
 // one does about an intent what the table of attempts says. It returns false when the lane is to be left for now.
 func (w *laneWork) one(ctx context.Context, p billing.Pending) (goOn bool, err error) {
+	if p.Seq < w.t.Base {
+		// It is from before a restore: whatever the backup says, it may have been sent since, and its identifier be forgotten.
+		p.Attempts.Count, p.Attempts.First = max(p.Attempts.Count, 1), time.Time{}
+	}
 	d := billing.Decide(w.t.Config, p.Intent, p.State, p.Attempts, w.b.o.Now())
 	minute := minuteOf(p)
 	switch d.Action {
@@ -90,9 +97,7 @@ func (w *laneWork) one(ctx context.Context, p billing.Pending) (goOn bool, err e
 		}
 		return w.askSummary(ctx, p)
 	case billing.Replace:
-		w.run.Replaced++
-		w.run.More = true // the other intent is sent by the next pass
-		return true, w.record(ctx, w.replacement(p, billing.Replaced, d.Cause))
+		return w.replaceUnsent(ctx, p, d.Cause)
 	case billing.Leave:
 	}
 	return true, nil
@@ -118,6 +123,9 @@ func (w *laneWork) flush(ctx context.Context) (goOn bool, err error) {
 		if goOn && err == nil {
 			goOn, err = w.mayCall(ctx)
 		}
+		if goOn && w.b.o.Now().Sub(now) > stampedFor { // the machine slept, or calls are slow: others may have gone on from here
+			goOn, w.run.More = false, true
+		}
 		if !goOn || err != nil || w.blocked[minuteOf(p)] {
 			unsent = append(unsent, p)
 			continue
@@ -136,12 +144,17 @@ func (w *laneWork) flush(ctx context.Context) (goOn bool, err error) {
 	return goOn && err == nil, w.finish(ctx, seqsOf(unsent), done, err)
 }
 
-// mayCall waits for a call's turn, and prolongs the lease when calls take long. False: the lane is another's, or ctx has ended.
+// mayCall says whether another call may be begun. False: the run's time is over, the lane is another's, or ctx has ended.
 func (w *laneWork) mayCall(ctx context.Context) (bool, error) {
 	if w.t.over() {
 		w.run.More = true
 		return false, nil
 	}
+	return w.hold(ctx)
+}
+
+// hold waits for a turn, and prolongs the lease when work takes long. False: the lane is another's, or ctx has ended.
+func (w *laneWork) hold(ctx context.Context) (bool, error) {
 	if !w.b.pace.wait(ctx) {
 		return false, nil
 	}
@@ -214,13 +227,40 @@ func (w *laneWork) record(ctx context.Context, closings ...billing.Closing) erro
 	return w.b.o.Books.RecordOutcomes(ctx, w.lane.Tenant, closings)
 }
 
-// replacement closes an intent that never will count by another with today's terms.
-func (w *laneWork) replacement(p billing.Pending, s billing.State, c billing.Cause) billing.Closing {
-	return w.b.replace(&w.t.Terms, p, s, c)
+// replaceUnsent replaces an intent that was never sent, and can't be any more. Its page may have been read a while ago: it is read
+// again under the lease, since an event that another process has sent meanwhile would count beside the replacement.
+func (w *laneWork) replaceUnsent(ctx context.Context, p billing.Pending, c billing.Cause) (goOn bool, err error) {
+	if held, err := w.hold(ctx); err != nil || !held {
+		return false, err
+	}
+	if p, err = w.b.o.Books.Intent(ctx, w.lane.Tenant, p.Seq); err != nil {
+		return false, err
+	}
+	if p.State != billing.Planned || p.Attempts.Count > 0 {
+		return true, nil
+	}
+	return true, w.replace(ctx, p, c)
 }
 
-func (b *Biller) replace(t *billing.Terms, p billing.Pending, s billing.State, c billing.Cause) billing.Closing {
+// replace lets another intent stand for one that never will count. The other is sent by the next pass.
+func (w *laneWork) replace(ctx context.Context, p billing.Pending, c billing.Cause) error {
+	done, err := w.b.replace(ctx, &w.t.Terms, p, c)
+	if done {
+		w.run.Replaced++
+		w.run.More = true
+	}
+	return err
+}
+
+// replace closes an intent by another with today's terms. False: what it takes back does not fit into its period yet, and nothing
+// was recorded.
+func (b *Biller) replace(ctx context.Context, t *billing.Terms, p billing.Pending, c billing.Cause) (bool, error) {
 	m, _ := t.Config.Of(p.Intent.Event.Customer) // a lane that is worked on is of a mapped customer
 	i := billing.Replacement(p.Intent, p.Seq, t.Origin, t.Revision, t.Config, m, b.o.Now())
-	return billing.Closing{Outcome: p.Outcome(s, c, billing.Reply{}), Replacement: &i}
+	closing := billing.Closing{Outcome: p.Outcome(billing.Replaced, c, billing.Reply{}), Replacement: &i}
+	if err := b.o.Books.RecordOutcomes(ctx, t.Tenant, []billing.Closing{closing}); err != nil {
+		return false, err
+	}
+	now, err := b.o.Books.Intent(ctx, t.Tenant, p.Seq)
+	return now.State == billing.Replaced, err
 }

@@ -19,7 +19,11 @@ func (b *Biller) Settle(ctx context.Context, tenant string, seq int64, counts bo
 		return billing.ErrNotParked
 	}
 	if counts {
-		return b.o.Books.RecordOutcomes(ctx, tenant, []billing.Closing{{Outcome: p.Outcome(billing.Confirmed, billing.ByPerson, billing.Reply{})}})
+		err := b.o.Books.RecordOutcomes(ctx, tenant, []billing.Closing{{Outcome: p.Outcome(billing.Confirmed, billing.ByPerson, billing.Reply{})}})
+		if err != nil {
+			return err
+		}
+		return b.settled(ctx, tenant, seq, billing.Confirmed)
 	}
 	t, err := b.o.Books.BillingTerms(ctx, tenant)
 	if err != nil {
@@ -31,7 +35,22 @@ func (b *Biller) Settle(ctx context.Context, tenant string, seq int64, counts bo
 	if _, mapped := t.Config.Of(p.Intent.Event.Customer); !mapped {
 		return fmt.Errorf("%w: no customer of the configuration is billed to this intent's any more", billing.ErrRefused)
 	}
-	return b.o.Books.RecordOutcomes(ctx, tenant, []billing.Closing{b.replace(t, p, billing.Replaced, billing.ByPerson)})
+	if _, err := b.replace(ctx, t, p, billing.ByPerson); err != nil {
+		return err
+	}
+	return b.settled(ctx, tenant, seq, billing.Replaced)
+}
+
+// settled says why an intent did not come to the state that a person wanted; nil when it did.
+func (b *Biller) settled(ctx context.Context, tenant string, seq int64, want billing.State) error {
+	p, err := b.o.Books.Intent(ctx, tenant, seq)
+	switch {
+	case err != nil || p.State == want:
+		return err
+	case p.State == billing.Parked || p.State == billing.Stopped:
+		return fmt.Errorf("%w: it takes back more than the open billing period is known to hold; try again once that holds it", billing.ErrRefused)
+	}
+	return billing.ErrNotParked // somebody else has decided meanwhile
 }
 
 // Reported parks the intents of events that the processor says did not count. It has samples only; what they miss is found by
@@ -45,8 +64,8 @@ func (b *Biller) Reported(ctx context.Context, tenant string, r billing.ErrorRep
 		if err != nil {
 			return parked, err
 		}
-		if !billing.CanFollow(p.State, billing.Parked) {
-			continue
+		if !billing.CanFollow(p.State, billing.Parked) || p.State == billing.Confirmed && p.Cause == billing.ByPerson {
+			continue // somebody has looked since; Stripe delivers a report for days
 		}
 		reply := billing.Reply{Code: s.Code, RequestID: r.EventID, Detail: s.Detail}
 		if err := b.o.Books.RecordOutcomes(ctx, tenant, []billing.Closing{{Outcome: p.Outcome(billing.Parked, billing.ByReport, reply)}}); err != nil {

@@ -24,7 +24,7 @@ func (b *Biller) plan(ctx context.Context, t *terms) (billing.Run, error) {
 	}
 	defer b.release(ctx, whole, t.holder)
 	now := b.o.Now()
-	customers, err := b.o.Books.DueCustomers(ctx, t.Tenant, t.Config.Start, now.Add(-t.Config.Settle))
+	customers, err := b.o.Books.DueCustomers(ctx, t.Tenant, t.Config.PlannedFrom(now), now.Add(-t.Config.Settle))
 	if err != nil {
 		return run, err
 	}
@@ -56,7 +56,7 @@ func (b *Biller) planCustomer(ctx context.Context, t *terms, m billing.Mapping) 
 	lane := billing.Lane{Tenant: t.Tenant, MeterID: t.Config.MeterID, Customer: m.Customer}
 	var after *billing.Line
 	for range planPages {
-		lines, err := b.o.Books.DueUsage(ctx, t.Tenant, m.CustomerID, t.Config.Start, now.Add(-t.Config.Settle), after, planLines)
+		lines, err := b.o.Books.DueUsage(ctx, t.Tenant, m.CustomerID, t.Config.PlannedFrom(now), now.Add(-t.Config.Settle), after, planLines)
 		if err != nil || len(lines) == 0 {
 			return planned, false, err
 		}

@@ -9,7 +9,7 @@ import (
 	"ledgerd/metering/billing"
 )
 
-// ReconcileTenant compares each open period of each billed customer with what the processor has. What was confirmed and is
+// ReconcileTenant compares each open period of each billed customer, and those that ended a moment ago, with what the processor has. What was confirmed and is
 // seen to be missing is sent again as another intent once it has been missing for billing.AbsentFor. Everything else that
 // differs is shown and said, and never put right. It begins nothing more once the given time is over, and says so; 0 for no
 // limit but ctx.
@@ -34,7 +34,7 @@ func (b *Biller) ReconcileTenant(ctx context.Context, tenant string, within time
 		if t.over() {
 			return all, true, nil
 		}
-		for _, p := range t.Config.OpenPeriods(m, now) {
+		for _, p := range t.Config.ComparedPeriods(m, now) {
 			s, err := b.standing(ctx, t, l, m, p)
 			if err != nil {
 				return all, false, err
@@ -64,6 +64,8 @@ func (b *Biller) standing(ctx context.Context, t *terms, l billing.Lane, m billi
 	switch {
 	case !has.exact:
 		s.Agreement, s.Detail = billing.Higher, "the processor's total is beyond what its floating-point numbers tell apart"
+	case s.Agreement == billing.Settling:
+		err = b.olderThanLag(ctx, t, l, &s)
 	case s.Agreement == billing.Lower:
 		s.Detail, err = b.findAbsent(ctx, t, l, p)
 	case s.Agreement == billing.Agrees:
@@ -77,6 +79,26 @@ func (b *Biller) standing(ctx context.Context, t *terms, l billing.Lane, m billi
 			"agreement", string(s.Agreement), "ledger", s.Balance.Confirmed, "processor", s.Total, "detail", s.Detail)
 	}
 	return s, b.o.Books.NoteStanding(ctx, l, s)
+}
+
+// olderThanLag looks at the part of a settling period that ought to have settled. A customer that is billed every hour has always something
+// that a summary may not show yet, which must not hide for ever what is missing.
+func (b *Biller) olderThanLag(ctx context.Context, t *terms, l billing.Lane, s *billing.Standing) error {
+	from, err := b.o.Books.ConfirmedLately(ctx, l, s.Period, b.o.Now().Add(-billing.SummaryLag))
+	older := billing.Period{Start: s.Period.Start, End: from.Truncate(time.Minute)}
+	if err != nil || !older.Start.Before(older.End) {
+		return err
+	}
+	has, err := b.total(ctx, t.processor, l, older)
+	if err != nil {
+		return err
+	}
+	balance, err := b.o.Books.Moment(ctx, l, older)
+	if err == nil && has.exact && billing.Reconcile(balance, has.tokens, b.o.Now()) == billing.Lower {
+		s.Agreement = billing.Lower
+		s.Detail, err = b.findAbsent(ctx, t, l, older)
+	}
+	return err
 }
 
 // maxMoments bounds the minutes that one reconciliation of a period looks at.
@@ -141,19 +163,21 @@ func missingOf(list []billing.Pending, total int64) ([]billing.Pending, bool) {
 }
 
 // replaceAbsent notes since when each event has been missing, and lets another intent stand for those whose time has come.
-func (b *Biller) replaceAbsent(ctx context.Context, t *terms, l billing.Lane, p billing.Period, absent []billing.Pending) (int, error) {
+func (b *Biller) replaceAbsent(ctx context.Context, t *terms, l billing.Lane, p billing.Period, absent []billing.Pending) (replaced int, err error) {
 	since, err := b.o.Books.NoteAbsent(ctx, l, p, seqsOf(absent), b.o.Now())
 	if err != nil {
 		return 0, err
 	}
-	var closings []billing.Closing
 	for _, i := range absent {
 		if at, ok := since[i.Seq]; ok && !b.o.Now().Before(at.Add(billing.AbsentFor)) {
-			closings = append(closings, b.replace(&t.Terms, i, billing.Replaced, billing.ByAbsence))
+			done, err := b.replace(ctx, &t.Terms, i, billing.ByAbsence)
+			if err != nil {
+				return replaced, err
+			}
+			if done {
+				replaced++
+			}
 		}
 	}
-	if len(closings) == 0 {
-		return 0, nil
-	}
-	return len(closings), b.o.Books.RecordOutcomes(ctx, l.Tenant, closings)
+	return replaced, nil
 }

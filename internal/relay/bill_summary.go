@@ -15,6 +15,9 @@ func moment(at time.Time) billing.Period {
 
 // askSummary finds out what became of an event that can't be sent again: what its minute holds, with and without it.
 func (w *laneWork) askSummary(ctx context.Context, p billing.Pending) (goOn bool, err error) {
+	if held, err := w.hold(ctx); err != nil || !held {
+		return false, err
+	}
 	now := w.b.o.Now()
 	minute := moment(p.Intent.Event.Timestamp)
 	balance, err := w.b.o.Books.Moment(ctx, w.lane, minute)
@@ -43,10 +46,8 @@ func (w *laneWork) askSummary(ctx context.Context, p billing.Pending) (goOn bool
 		w.run.Unresolved++
 		return true, w.lookAgain(ctx, p, r.Until, r.AbsentSince, "absent from the summary")
 	case billing.Replaced:
-		w.run.Replaced++
-		w.run.More = true
 		w.b.o.Logger.Warn("an event never arrived at the payment processor; another one stands for it", "tenant", w.lane.Tenant, "intent", p.Seq)
-		return true, w.record(ctx, w.replacement(p, r.State, r.Cause))
+		return true, w.replace(ctx, p, r.Cause)
 	case billing.Stopped:
 		w.run.Stopped++
 		w.b.o.Logger.Error("whether an event counts can't be told; nothing more is sent for this customer until somebody has looked, see ledgerd bill park list",

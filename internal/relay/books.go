@@ -43,7 +43,7 @@ type Books interface {
 	// NoteAttempt keeps when to try or look again, and since when an event was seen to be absent.
 	NoteAttempt(ctx context.Context, tenant string, seq int64, next, absentSince time.Time, detail string) error
 	// RecordOutcomes appends outcomes, with a replacement where one replaces, each pair together. An outcome that another
-	// process has recorded is no error.
+	// process has recorded is no error, nor is a replacement that does not fit into its period: it is left out, as Intent shows.
 	RecordOutcomes(ctx context.Context, tenant string, list []billing.Closing) error
 	// Moment sums up the intents of a lane whose timestamps lie in a stretch of time.
 	Moment(ctx context.Context, l billing.Lane, p billing.Period) (billing.Balance, error)
@@ -58,6 +58,8 @@ type Books interface {
 	// NoteAbsent keeps that confirmed events are missing from the summaries, and that all others of the stretch are not. It
 	// returns since when each has been.
 	NoteAbsent(ctx context.Context, l billing.Lane, p billing.Period, seqs []int64, now time.Time) (map[int64]time.Time, error)
+	// ConfirmedLately is the earliest timestamp in a stretch of time of an event that was confirmed after an instant; zero for none.
+	ConfirmedLately(ctx context.Context, l billing.Lane, p billing.Period, after time.Time) (time.Time, error)
 	// NoteStanding keeps what a reconciliation has found, in place of what an earlier one did.
 	NoteStanding(ctx context.Context, l billing.Lane, s billing.Standing) error
 }

@@ -46,6 +46,15 @@ type Ask struct {
 	Now      time.Time
 }
 
+// PlannedFrom is an instant of which nothing earlier can be planned at now: it is too old, or from before the start. So what is too old
+// is not read in each pass, and can't keep what is not from being read.
+func (c Config) PlannedFrom(now time.Time) time.Time {
+	if from := now.Add(-MaxAge - c.Window.duration()); from.After(c.Start) {
+		return from
+	}
+	return c.Start
+}
+
 // Plan is what follows from an Ask: each of its lines is in one of the two lists, once.
 type Plan struct {
 	Intents []Intent
@@ -58,6 +67,22 @@ func (c Config) OpenPeriods(m Mapping, now time.Time) []Period {
 	for {
 		before := PeriodAt(m.BillingAnchor, list[0].Start.Add(-time.Minute))
 		if c.Final(before, now) {
+			return list
+		}
+		list = append([]Period{before}, list...)
+	}
+}
+
+// comparedFor is how long after its end a period is still compared: until what went missing on its last day is known to be missing.
+const comparedFor = AbsentFor + MaxSettle + 24*time.Hour
+
+// ComparedPeriods are the customer's billing periods that are compared with the processor's totals, the oldest first: those that are open,
+// and those that ended lately. What is found to be missing in the latter is carried.
+func (c Config) ComparedPeriods(m Mapping, now time.Time) []Period {
+	list := c.OpenPeriods(m, now)
+	for {
+		before := PeriodAt(m.BillingAnchor, list[0].Start.Add(-time.Minute))
+		if !now.Before(before.End.Add(c.InvoiceGrace + comparedFor)) {
 			return list
 		}
 		list = append([]Period{before}, list...)

@@ -134,6 +134,25 @@ func TestMake(t *testing.T) {
 }
 
 // An anchor in the middle of an hour cuts that hour in two, so that each part is billed in its own period.
+// Nothing before PlannedFrom is ever planned, and what is planned does not begin much later.
+func TestPlannedFrom(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ now, want string }{
+		"from the start":     {"2026-11-10T12:00:00Z", "2026-11-01T00:00:00Z"},
+		"as far as is taken": {"2027-02-10T12:30:00Z", "2027-01-07T11:30:00Z"},
+	} {
+		conf := config(t)
+		from := conf.PlannedFrom(at(c.now))
+		if !from.Equal(at(c.want)) {
+			t.Errorf("%s: %v", name, from)
+		}
+		p := billing.Make(ask(t, c.now, line(1, from.Add(-time.Second).Format(time.RFC3339), 5), line(2, from.Add(2*time.Hour).Format(time.RFC3339), 5)))
+		if len(p.Intents) != 1 || len(p.Waiting) != 1 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
 func TestMakeCutsAtTheAnchor(t *testing.T) {
 	t.Parallel()
 	a := ask(t, "2026-12-30T14:00:00Z", line(1, "2026-12-30T12:33:59.9Z", 5), line(2, "2026-12-30T12:34:00Z", 6), line(3, "2026-12-30T12:34:55Z", 7))

@@ -72,7 +72,8 @@ type Terms struct {
 	Seq      int64  // of the configuration's entry
 	Revision int64
 	Config   Config
-	Restored bool // it is from before the log was opened anew, after a restore
+	Restored bool  // it is from before the log was opened anew, after a restore
+	Base     int64 // seq of the log's first entry: what became of intents below it is known up to a backup only
 }
 
 // Pending is an intent that is not settled, with the calls that were made for it. Its claims are not read.
@@ -80,7 +81,8 @@ type Pending struct {
 	Seq      int64
 	Intent   Intent
 	State    State
-	Outcomes int // that were recorded
+	Cause    Cause // of the newest outcome, "" for none
+	Outcomes int   // that were recorded
 	Attempts Attempts
 }
 
