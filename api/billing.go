@@ -16,11 +16,12 @@ import (
 // billingReader reads how usage is billed, and what became of it. kinds.ErrTooMuch where an answer would be too long.
 type billingReader interface {
 	BillingConfig(ctx context.Context, tenant string) (*kinds.BillingConfig, error)
-	BillingConfigs(ctx context.Context, tenant string) ([]*kinds.BillingConfig, error)
+	BilledTo(ctx context.Context, tenant, customerID string) ([]string, error)
 	BillingTerms(ctx context.Context, tenant string) (*billing.Terms, error)
 	Corrected(ctx context.Context, tenant string, a kinds.CorrectionArtifact) (*kinds.Corrected, error)
 	UnclaimedUsage(ctx context.Context, tenant, customerID string, from, to time.Time, limit int) ([]billing.Line, error)
 	UsageBefore(ctx context.Context, tenant, customerID string, start time.Time) (lines int64, tokens *big.Int, err error)
+	UsageNotCounted(ctx context.Context, tenant, customerID string, providers []string, from, to time.Time) (lines int64, tokens *big.Int, err error)
 	ErasedUsage(ctx context.Context, tenant string, start time.Time) (lines int64, tokens *big.Int, err error)
 	Unmapped(ctx context.Context, tenant string, c *kinds.BillingConfig, after string, limit int) (list []billing.UnmappedUsage, tokens *big.Int, err error)
 	HeldIn(ctx context.Context, l billing.Lane, periods []billing.Period) ([]billing.Held, error)

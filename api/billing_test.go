@@ -168,6 +168,9 @@ func TestBillingIsWalkedDown(t *testing.T) {
 	if len(page.Windows) != 1 || page.Next == nil || !page.Next.Equal(w.Windows[1].Start) {
 		t.Errorf("a page: %+v", page)
 	}
+	if w.NotCounted.Lines != 0 || w.NotCounted.Tokens != "0" {
+		t.Errorf("all providers count, and %+v does not", w.NotCounted)
+	}
 	b.event(p.Events[0].Identifier)
 	var u api.BillingUnmappedBody
 	b.get(kinds.Billing, "/v1/billing/unmapped", &u)
@@ -175,6 +178,24 @@ func TestBillingIsWalkedDown(t *testing.T) {
 		t.Errorf("unmapped: %+v", u)
 	}
 	b.corrected()
+}
+
+// What the configuration does not count is said, and not what was billed while it did.
+func TestUsageThatDoesNotCountIsListed(t *testing.T) {
+	t.Parallel()
+	b := newBilled(t)
+	b.used("r1", "acme/1", 10*time.Minute, 403)
+	b.plan()
+	b.used("r2", "acme/1", 20*time.Minute, 7)
+	b.used("r3", "acme/1", -20*time.Minute, 5)
+	fewer := strings.Replace(ledgertest.BillingArtifact("acme/1"), `"customers"`, `"providers":["other"],"customers"`, 1)
+	if got := b.as(t, kinds.Admin, "PUT", "/v1/billing/config", fewer); got.status != 201 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	w := b.windows()
+	if len(w.Windows) != 1 || len(w.Waiting) != 0 || w.NotCounted != (api.BillingSum{Lines: 1, Tokens: "7"}) || w.BeforeStart != (api.BillingSum{Lines: 1, Tokens: "5"}) {
+		t.Errorf("%+v", w)
+	}
 }
 
 // event holds the walk from an event to its frames.

@@ -18,6 +18,7 @@ type BillingWindowsBody struct {
 	Next           *time.Time       `json:"next" jsonschema:"from for the next page; null on the last one"`
 	Waiting        []BillingWaiting `json:"waiting" jsonschema:"usage that no intent claims, by window and reason"`
 	BeforeStart    BillingSum       `json:"before_start" jsonschema:"used before billing began: never billed"`
+	NotCounted     BillingSum       `json:"not_counted" jsonschema:"used since, of providers that the configuration does not count"`
 	CreditNotes    []BillingCredit  `json:"credit_notes" jsonschema:"corrections that touch a final invoice"`
 }
 
@@ -48,7 +49,7 @@ type BillingEvent struct {
 
 // BillingWaiting is usage of a window that is not billed, for one reason.
 type BillingWaiting struct {
-	Reason billing.Reason `json:"reason" jsonschema:"window-open, before-start, provider-not-counted, too-old, too-large, exceeds-period or unmapped; due: it is planned next"`
+	Reason billing.Reason `json:"reason" jsonschema:"window-open, too-old, too-large, exceeds-period or unmapped; due: it is planned next"`
 	Window billing.Period `json:"window"`
 	Lines  int            `json:"lines"`
 	Tokens string         `json:"tokens"`
@@ -114,15 +115,9 @@ func (q query) span() (from, to time.Time, err error) {
 
 // windowsOf fills in what is billed to the customer's ids at the processor, under any revision.
 func (a *API) windowsOf(c *call, body *BillingWindowsBody, from, to time.Time, limit int) error {
-	configs, err := a.store.BillingConfigs(c.ctx(), c.who.Tenant)
+	billed, err := a.store.BilledTo(c.ctx(), c.who.Tenant, body.CustomerID)
 	if err != nil {
 		return err
-	}
-	var billed []string
-	for _, r := range configs {
-		if m, ok := r.Config.Mapped(body.CustomerID); ok {
-			billed = append(billed, m.Customer)
-		}
 	}
 	list, next, err := a.store.BilledWindows(c.ctx(), c.who.Tenant, billed, from, to, limit)
 	if err != nil {
@@ -175,6 +170,9 @@ func (a *API) restOf(c *call, config *kinds.BillingConfig, body *BillingWindowsB
 		return err
 	}
 	body.BeforeStart = BillingSum{lines, tokens.String()}
+	if body.NotCounted, err = a.notCounted(c, config.Config, body.CustomerID, from, to); err != nil {
+		return err
+	}
 	mapping, mapped := config.Config.Mapped(body.CustomerID)
 	plan, err := a.planOf(c, config, body.CustomerID, from, to)
 	if err != nil {
@@ -191,6 +189,21 @@ func (a *API) restOf(c *call, config *kinds.BillingConfig, body *BillingWindowsB
 		body.CreditNotes = append(body.CreditNotes, creditBody(n))
 	}
 	return err
+}
+
+// notCounted sums up what no plan is made of, since its provider is not billed.
+func (a *API) notCounted(c *call, config billing.Config, customer string, from, to time.Time) (BillingSum, error) {
+	if config.Providers == nil {
+		return BillingSum{Tokens: "0"}, nil
+	}
+	if from.Before(config.Start) {
+		from = config.Start
+	}
+	lines, tokens, err := a.store.UsageNotCounted(c.ctx(), c.who.Tenant, customer, config.Providers, from, to)
+	if err != nil {
+		return BillingSum{}, err
+	}
+	return BillingSum{lines, tokens.String()}, nil
 }
 
 // due is the reason of lines that are planned next; the planner has no name for them.

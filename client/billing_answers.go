@@ -16,6 +16,7 @@ type BillingWindows struct {
 	Next           *time.Time       `json:"next"` // nil on the last page
 	Waiting        []BillingWaiting `json:"waiting"`
 	BeforeStart    BillingSum       `json:"before_start"` // never billed
+	NotCounted     BillingSum       `json:"not_counted"`  // of providers that the configuration does not count
 	CreditNotes    []BillingCredit  `json:"credit_notes"` // corrections that touch a final invoice
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -54,6 +55,32 @@ func (s *Store) BillingConfig(ctx context.Context, tenant string) (*kinds.Billin
 // BillingConfigs are all revisions of a tenant's billing configuration, the oldest first.
 func (s *Store) BillingConfigs(ctx context.Context, tenant string) ([]*kinds.BillingConfig, error) {
 	return s.billingConfigs(ctx, `ORDER BY e.seq`, tenant)
+}
+
+// BilledTo lists the processor's ids that a customer is or was mapped to, each once. One revision is held in memory at a time: there may be
+// thousands of them.
+func (s *Store) BilledTo(ctx context.Context, tenant, customerID string) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `
+		SELECT `+entryColumns+` FROM ledger.entries e JOIN ledger.contents c USING (seq) WHERE e.tenant = $1 AND e.kind = $2 ORDER BY e.seq`, tenant, kinds.BillingConfigKind.Name)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer rows.Close()
+	list := []string{}
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		c, err := kinds.ReadBillingConfig(e)
+		if err != nil {
+			return nil, err
+		}
+		if m, mapped := c.Config.Mapped(customerID); mapped && !slices.Contains(list, m.Customer) {
+			list = append(list, m.Customer)
+		}
+	}
+	return list, unavailable(rows.Err())
 }
 
 // billingConfigs reads revisions; which is the end of a statement of this file, never a caller's text.

@@ -32,6 +32,17 @@ func (s *Store) UsageBefore(ctx context.Context, tenant, customerID string, star
 	return lines, decimal(sum), unavailable(err)
 }
 
+// UsageNotCounted sums up a customer's usage of other providers than the given ones, in [from, to) of as_of, that nothing claims.
+func (s *Store) UsageNotCounted(ctx context.Context, tenant, customerID string, providers []string, from, to time.Time) (lines int64, tokens *big.Int, err error) {
+	var sum string
+	err = s.pool.QueryRow(ctx, `
+		SELECT count(*), coalesce(sum(u.tokens), 0)::text FROM ledger.usage_lines u
+		WHERE u.tenant = $1 AND u.customer_id = $2 AND u.as_of >= $3 AND u.as_of < $4 AND u.tokens <> 0 AND NOT u.provider_id = ANY ($5)
+		  AND (SELECT c.seq FROM ledger.billing_claims c WHERE c.tenant = $1 AND c.usage_seq = u.seq AND c.provider_id = u.provider_id) IS NULL`,
+		tenant, customerID, from, to, providers).Scan(&lines, &sum)
+	return lines, decimal(sum), unavailable(err)
+}
+
 // ErasedUsage sums up what was erased before anybody could bill it: lines from an instant on that no customer is known of and
 // nothing claims.
 func (s *Store) ErasedUsage(ctx context.Context, tenant string, start time.Time) (lines int64, tokens *big.Int, err error) {

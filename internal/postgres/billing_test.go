@@ -412,6 +412,11 @@ func TestRevisions(t *testing.T) {
 	if err != nil || len(all) != 2 || all[1].Revision != 2 {
 		t.Errorf("%v, %v", all, err)
 	}
+	for customer, want := range map[string][]string{"a": {"cus_a"}, "c": {"cus_c"}, "nobody": {}} {
+		if billed, err := a.Store.BilledTo(t.Context(), ledgertest.Tenant, customer); err != nil || !slices.Equal(billed, want) {
+			t.Errorf("%s is billed to %v, %v", customer, billed, err)
+		}
+	}
 }
 
 func TestLanesAreHeldByOne(t *testing.T) {
