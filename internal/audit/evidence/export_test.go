@@ -70,3 +70,9 @@ func ParseLine(raw []byte) (Item, error) {
 
 // EncodeLine writes an entry's line.
 func (i Item) EncodeLine() []byte { return i.encode(nil) }
+
+// Again bounds how many entries are read again to decide disputes again.
+func (o Options) Again(n int) Options {
+	o.again = n
+	return o
+}

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"ledgerd/internal/audit"
 	"ledgerd/internal/audit/evidence"
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
 )
 
 // unreadable demands that a file is refused, and that the refusal names a place.
@@ -253,5 +256,41 @@ func TestSummaryIsInert(t *testing.T) {
 		if strings.Contains(page, s) {
 			t.Errorf("the page has %s", s)
 		}
+	}
+}
+
+// Millions of lines that are none are not gone through one by one.
+func TestFloodOfLines(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.record(tenant, b.usage(1))
+	file := b.resigned(b.file(b.items()...), func(members []evidence.Named, _ *evidence.Manifest) []evidence.Named {
+		members[0].Data = append(members[0].Data, bytes.Repeat([]byte("\n"), 1<<20)...)
+		return members
+	})
+	r, err := b.verify(file, evidence.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Check("manifest"); c.Result != audit.Failed || c.Failed > 2*evidence.MaxRemarks {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Disputes that name the same entries again and again are not all decided again, and those that are not are not passed.
+func TestFloodOfDisputes(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	b.record(tenant, b.usage(1))
+	for range 5 {
+		a := ledgertest.Sample(t, &kinds.Dispute, len(b.entries))
+		b.record(tenant, b.accept(&kinds.Dispute, string(a.Content.Artifact), "", kinds.Env{}))
+	}
+	r, err := b.verify(b.file(b.items()...), evidence.Options{}.Again(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Check("recorded-verdict"); c.Passed+c.Failed != 2 || c.NotCheckable != 3 {
+		t.Errorf("%+v\n%s", c, remarks(r))
 	}
 }

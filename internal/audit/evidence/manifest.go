@@ -29,6 +29,10 @@ const (
 	memberGoal = 3 << 20   // bytes after which a member of entries is closed: less than MaxMember by more than any entry takes
 	maxText    = 256 << 10 // bytes of all names and values of a question, or of statements
 	maxLogs    = 1_000
+
+	// maxAgain is how many entries are read again to decide disputes again. Each dispute may name all others, so that a file of
+	// nothing else would be worked on for days.
+	maxAgain = 10 * MaxEntries
 )
 
 // Names of members.

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -24,6 +25,8 @@ type Options struct {
 	Keys       []string // verifier keys of the logs (C2SP signed-note), of which the newest log's is required
 	Checkpoint []byte   // a signed checkpoint that the caller kept, nil for none
 	Progress   func(done, all int64)
+
+	again int // see maxAgain; 0 for that
 }
 
 // ErrOptions says that what the verifier was given beside the file can't be used.
@@ -33,7 +36,7 @@ var ErrOptions = errors.New("what was given beside the evidence file can't be us
 // time, and some 200 bytes an entry. An error is an *UnreadableError, ErrOptions or that of the context; whatever can be read
 // and is wrong is in the report.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, o Options) (Report, error) {
-	v := &verifier{r: r, keys: map[string][]string{}, progress: o.Progress}
+	v := &verifier{r: r, keys: map[string][]string{}, progress: o.Progress, again: cmp.Or(o.again, maxAgain)}
 	if err := v.readKeys(o.Keys); err != nil {
 		return Report{}, err
 	}
@@ -61,6 +64,7 @@ type verifier struct {
 	r        io.ReaderAt
 	keys     map[string][]string // by the name of the log
 	progress func(done, all int64)
+	again    int // entries that may still be read again
 
 	members  []stored
 	manifest Manifest
