@@ -199,6 +199,9 @@ func (r *evidenceRead) named(ctx context.Context, found chosenNow) (map[int64]st
 		for _, ref := range references {
 			next[ref.Seq] = ref.Relation
 		}
+		if len(next) > 2*evidence.MaxEntries { // the asker may not see all of them
+			return kinds.ErrTooMuch
+		}
 		return nil
 	})
 	for seq := range next {
