@@ -177,7 +177,7 @@ func (r *redecision) consents() bool {
 		case kinds.ProviderDeclaration.Name:
 			event, err := receipts.ParseDeclaration(src)
 			at, dated := frames.ParseInstant(event.DeclaredAt)
-			declared = append(declared, Declaration{Seq: seq, RecordedAt: d.RecordedAt, DeclaredAt: at, Event: event})
+			declared = append(declared, Declaration{Seq: seq, RecordedAt: d.RecordedAt, DeclaredAt: kinds.Kept(at), Event: event})
 			return err == nil && dated
 		}
 		return false

@@ -156,7 +156,7 @@ func usageOf(seq int64, d Derived, requestID string) []UsageLine {
 	lines := make([]UsageLine, 0, len(events))
 	for _, e := range events {
 		lines = append(lines, UsageLine{
-			Seq: seq, RecordedAt: d.RecordedAt, RequestID: requestID, ProviderID: e.ProviderID, AsOf: at, FramesServed: e.FramesServed, Tokens: e.Tokens,
+			Seq: seq, RecordedAt: d.RecordedAt, RequestID: requestID, ProviderID: e.ProviderID, AsOf: kinds.Kept(at), FramesServed: e.FramesServed, Tokens: e.Tokens,
 		})
 	}
 	return lines

@@ -130,6 +130,7 @@ func correctionRows(a CorrectionArtifact, taken correctedJSON, base string) (Pro
 	if !ok {
 		return Projection{}, &Rejection{Code: "as-of-not-acceptable", Detail: metering.AsOfMalformed}
 	}
+	asOf = Kept(asOf)
 	back, err := taken.events()
 	if err != nil {
 		return Projection{}, err
@@ -164,7 +165,7 @@ func replacementEvents(r metering.UsageReport, asOf time.Time, base string) ([]m
 	if err != nil {
 		return nil, inconsistent(err, base)
 	}
-	if at, ok := r.AsOfInstant(); !ok || !at.Equal(asOf) {
+	if at, ok := r.AsOfInstant(); !ok || !Kept(at).Equal(asOf) {
 		return nil, &Rejection{Code: "as-of-not-acceptable", Pointer: base + "/as_of",
 			Detail: "a replacement has the as_of of the report that it replaces; take that back, and report what was used at another time under another request_id"}
 	}

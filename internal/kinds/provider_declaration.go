@@ -68,6 +68,6 @@ func declarationRows(c receipts.Declaration) []Rows {
 	at, _ := frames.ParseInstant(c.DeclaredAt) // Check has read it
 	f := c.Provider.DataFlow
 	return []Rows{{Table: &declarations, Values: [][]any{{
-		c.ProviderID, c.Provider.Name, c.Provider.Version, c.DeclaredAt, at, f.Reads, f.Writes, f.Egress, scopeTexts(f),
+		c.ProviderID, c.Provider.Name, c.Provider.Version, c.DeclaredAt, Kept(at), f.Reads, f.Writes, f.Egress, scopeTexts(f),
 	}}}}
 }

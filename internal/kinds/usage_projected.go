@@ -2,6 +2,10 @@ package kinds
 
 import "time"
 
+// Kept is an instant as the ledger keeps it in rows: in whole microseconds. Whatever is judged by an artifact's as_of or declared_at
+// is judged by this one, so that the same follows from the rows and from the content alone.
+func Kept(at time.Time) time.Time { return at.Truncate(time.Microsecond) }
+
 // ProjectedUsage is a usage line as a content gives it, without its frames' names.
 type ProjectedUsage struct {
 	RequestID, CustomerID, ProviderID string

@@ -163,6 +163,7 @@ func usageRows(c usageContext, r metering.UsageReport, base string) ([]Rows, err
 	if !ok {
 		return nil, &Rejection{Code: "as-of-not-acceptable", Pointer: base + "/as_of", Detail: metering.AsOfMalformed}
 	}
+	asOf = Kept(asOf)
 	if len(events) == 0 {
 		return []Rows{{Table: &reportsWithoutLines, Values: [][]any{{c.requestID, c.turnID, c.customerID, asOf}}}}, nil
 	}

@@ -353,3 +353,25 @@ func TestDisputeIsReverified(t *testing.T) {
 		t.Errorf("%v", faults)
 	}
 }
+
+// What rows can't hold of an instant, less than a microsecond, decides nothing: the ledger and whoever has no more than its
+// evidence decide alike.
+func TestDisputeFinerThanRows(t *testing.T) {
+	t.Parallel()
+	c := newCharged(t, 1)
+	var agreed time.Time
+	if err := connect(t, c.AdminURL).QueryRow(t.Context(), `SELECT recorded_at FROM ledger.entries WHERE kind = 'consent-receipt'`).Scan(&agreed); err != nil {
+		t.Fatal(err)
+	}
+	at := agreed.UTC().Truncate(time.Second).Add(900) // in rows it is the whole second, within which the consent was recorded
+	artifact := fmt.Appendf(nil, `{"budget_requested":1,"budget_consumed":1,"as_of":%q,"providers":[{"provider_id":"wiki","frames_served":1,"frames_rejected":0,"token_cost":1,`+
+		`"served_frames":[{"frame":{"provider_id":"wiki","frame_id":"page/a"},"token_cost":1}]}]}`, at.Format(time.RFC3339Nano))
+	report, err := kinds.UsageReport.Accept(kinds.Submission{Artifact: artifact, Context: []byte(`{"request_id":"fine","turn_id":"turn","customer_id":"b"}`)}, kinds.Env{Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seq := c.append(ledgertest.Host, report)
+	if a := c.raise(kinds.DisputeQuestion{RequestID: "fine"}); len(a.Failures) != 0 || !slices.Equal(a.Entries.Reports, []int64{seq}) {
+		t.Errorf("%+v", a)
+	}
+}
