@@ -256,3 +256,23 @@ func TestAReplacementThatWaits(t *testing.T) {
 	r.invoiced(t, 10, 15)
 	r.all(t, 25)
 }
+
+// A key that is withdrawn while events are sent is no event's fault: none is parked, and all are billed when there is a key again.
+func TestARefusedKeyParksNothing(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 403} {
+		r := newBillRig(t, "a")
+		for hour := 2; hour < 5; hour++ {
+			r.use(t, "a", r.clock.now().Add(-time.Duration(hour)*time.Hour), 10)
+		}
+		r.fake.SetFaults(stripefake.Fault{Call: "create", Skip: 1, Answer: "error", Status: status})
+		b := r.biller(r.books)
+		if run := r.bill(t, b); run.Parked != 0 || run.Attempts != 2 || run.Confirmed != 1 {
+			t.Fatalf("%+v", run)
+		}
+		r.fake.SetFaults()
+		r.clock.advance(time.Hour)
+		r.bill(t, b)
+		r.all(t, 30)
+	}
+}

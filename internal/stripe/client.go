@@ -109,7 +109,11 @@ func (c *Client) CreateMeterEvent(ctx context.Context, e billing.MeterEvent) bil
 	if err == nil && (got.Object != "billing.meter_event" || got.Identifier != e.Identifier) {
 		err = errors.New("the answer is not the event that was sent")
 	}
-	return c.reply(x, err)
+	r := c.reply(x, err)
+	if r.Class == billing.Rejected && (r.Status == http.StatusUnauthorized || r.Status == http.StatusForbidden) {
+		r.Class = billing.Busy // the key is refused, not the event: with another key it is taken as it stands
+	}
+	return r
 }
 
 // begin starts a call with a deadline of its own, and notes what the transport sees of the answer.

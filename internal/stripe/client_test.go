@@ -89,7 +89,9 @@ func TestEveryFaultHasItsClass(t *testing.T) {
 		"429":                     {stripefake.Fault{Answer: "error", Status: 429, RetryAfter: 7}, billing.Busy, billing.Delivered},
 		"409":                     {stripefake.Fault{Answer: "error", Status: 409}, billing.Busy, billing.Delivered},
 		"408":                     {stripefake.Fault{Answer: "error", Status: 408}, billing.Ambiguous, billing.Delivered},
-		"403":                     {stripefake.Fault{Answer: "error", Status: 403}, billing.Rejected, billing.Delivered},
+		"403":                     {stripefake.Fault{Answer: "error", Status: 403}, billing.Busy, billing.Delivered},
+		"401":                     {stripefake.Fault{Answer: "error", Status: 401}, billing.Busy, billing.Delivered},
+		"404":                     {stripefake.Fault{Answer: "error", Status: 404}, billing.Rejected, billing.Delivered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +273,7 @@ func TestKeysStayUnsaid(t *testing.T) {
 	r := api.CreateMeterEvent(t.Context(), event("one", 1))
 	_, err := api.Meter(t.Context(), meterID)
 	said := fmt.Sprintf("%+v %v", r, err)
-	if r.Class != billing.Rejected || r.Status != 401 || strings.Contains(said, "somebody") || !strings.Contains(said, "Invalid API Key provided: ***") {
+	if r.Class != billing.Busy || r.Status != 401 || strings.Contains(said, "somebody") || !strings.Contains(said, "Invalid API Key provided: ***") {
 		t.Fatal(said)
 	}
 	for _, o := range []stripe.Options{

@@ -7,6 +7,7 @@
 //	400 invalid_request_error "An event already exists …"
 //	    without a code, or with resource_already_exists        already-exists
 //	409, 429, 503 with an error of Stripe's in JSON            busy, with Retry-After
+//	401 and 403 to an event, likewise: the key is refused      busy
 //	any other 4xx but 408, with an error of Stripe's in JSON   rejected
 //	everything else: no answer, one that does not parse, HTML,
 //	    redirects, 408, other 5xx                              ambiguous

@@ -119,15 +119,18 @@ func decodeMeter(d *strictjson.Decoder, c *Config) {
 // decodeReference reads the name of a secret, and refuses what looks like the secret itself: it would stay in the log for good.
 func decodeReference(d *strictjson.Decoder) string {
 	s := d.String()
-	for _, prefix := range []string{"sk_", "rk_", "pk_", "whsec_"} {
-		if strings.HasPrefix(s, prefix) {
-			d.Fail(strictjson.RuleValue, "this is the name of a secret that the operator has set, never the secret itself")
-		}
+	if isSecret(s) {
+		d.Fail(strictjson.RuleValue, "this is the name of a secret that the operator has set, never the secret itself")
 	}
 	if !IsReference(s) {
 		d.Fail(strictjson.RuleValue, "a secret's name has 1 to 64 of a-z, 0-9, - and _, and begins with a letter")
 	}
 	return s
+}
+
+// isSecret says whether s looks like a key or secret of the processor's.
+func isSecret(s string) bool {
+	return slices.ContainsFunc([]string{"sk_", "rk_", "pk_", "whsec_"}, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
 
 // IsReference says whether s can be the name of a secret: 1 to 64 of a-z, 0-9, - and _, a letter first.
@@ -141,6 +144,9 @@ func IsReference(s string) bool {
 // decodeName reads an id or key of the processor's: visible ASCII, so that it is sent as it is written.
 func decodeName(d *strictjson.Decoder, limit int) string {
 	s := d.String()
+	if isSecret(s) {
+		d.Fail(strictjson.RuleValue, "a secret has no place in a configuration, which stays in the log")
+	}
 	if !d.Failed() && (s == "" || len(s) > limit || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })) {
 		d.Fail(strictjson.RuleValue, "a name of the payment processor has 1 to 255 visible ASCII characters, an event name or payload key 1 to 100")
 	}

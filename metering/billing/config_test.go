@@ -71,6 +71,8 @@ func TestConfigIsRefused(t *testing.T) {
 		{`"main"`, `"` + strings.Repeat("a", 65) + `"`, "/secret_key", strictjson.RuleValue},
 		{`"main",`, `"main","mode":1,`, "", strictjson.RuleUnknown},
 		{`"secret_key":"main",`, ``, "", strictjson.RuleMissing},
+		{`"mtr_1"`, `"sk_live_abc"`, "/meter/id", strictjson.RuleValue},
+		{`"cus_z"`, `"rk_live_abc"`, "/customers/0/stripe_customer", strictjson.RuleValue},
 		{`"mtr_1"`, `"m tr"`, "/meter/id", strictjson.RuleValue},
 		{`"context_tokens"`, `"` + strings.Repeat("e", 101) + `"`, "/meter/event_name", strictjson.RuleValue},
 		{`"context_tokens"`, `"e","customer_key":"k","value_key":"k"`, "/meter", strictjson.RuleValue},
