@@ -114,17 +114,18 @@ func (s *Store) Moment(ctx context.Context, l billing.Lane, p billing.Period) (b
 	return b, unavailable(err)
 }
 
-// ConfirmedLately is the earliest timestamp in a stretch of time of an event that was confirmed after an instant; zero for none.
-func (s *Store) ConfirmedLately(ctx context.Context, l billing.Lane, p billing.Period, after time.Time) (time.Time, error) {
+// ConfirmedLately is the earliest timestamp in a stretch of time of an event that was confirmed after an instant, zero for none, and the
+// sum of those that take back, 0 or less.
+func (s *Store) ConfirmedLately(ctx context.Context, l billing.Lane, p billing.Period, after time.Time) (from time.Time, takenBack int64, err error) {
 	var at *time.Time
-	err := s.pool.QueryRow(ctx, `
-		SELECT min(i.event_at) FROM ledger.billing_intents i `+latestOutcome+`
+	err = s.pool.QueryRow(ctx, `
+		SELECT min(i.event_at), coalesce(sum(least(i.value, 0)), 0)::bigint FROM ledger.billing_intents i `+latestOutcome+`
 		WHERE i.tenant = $1 AND i.stripe_customer = $2 AND i.meter_id = $3 AND i.event_at >= $4 AND i.event_at < $5 AND o.state = 'confirmed'
-		  AND (SELECT e.recorded_at FROM ledger.entries e WHERE e.seq = o.seq) > $6`, l.Tenant, l.Customer, l.MeterID, p.Start, p.End, after).Scan(&at)
-	if at == nil {
-		return time.Time{}, unavailable(err)
+		  AND (SELECT e.recorded_at FROM ledger.entries e WHERE e.seq = o.seq) > $6`, l.Tenant, l.Customer, l.MeterID, p.Start, p.End, after).Scan(&at, &takenBack)
+	if at != nil {
+		from = at.UTC()
 	}
-	return at.UTC(), unavailable(err)
+	return from, takenBack, unavailable(err)
 }
 
 // Unmapped lists customers with usage that waits for a mapping, by customer, at most limit after the given one; and the

@@ -276,3 +276,22 @@ func TestARefusedKeyParksNothing(t *testing.T) {
 		r.all(t, 30)
 	}
 }
+
+// A correction that a summary does not show yet is no alert that Stripe has too much; one that it never shows is.
+func TestACorrectionThatDoesNotShowYet(t *testing.T) {
+	t.Parallel()
+	r := newBillRig(t, "a")
+	r.use(t, "a", r.clock.now().Add(-2*time.Hour), 40, 2)
+	b := r.biller(r.books)
+	r.bill(t, b)
+	r.takeBack(t, "request-1", 40)
+	r.fake.SetFaults(stripefake.Fault{Call: "create", LateSeconds: 2 * 3600})
+	r.bill(t, b)
+	for _, want := range []billing.Agreement{billing.Settling, billing.Higher, billing.Agrees} {
+		list, _, err := b.ReconcileTenant(t.Context(), ledgertest.Tenant, 0)
+		if err != nil || len(list) != 1 || list[0].Agreement != want {
+			t.Fatalf("%+v, %v: not %s", list, err, want)
+		}
+		r.clock.advance(90 * time.Minute)
+	}
+}

@@ -61,6 +61,11 @@ func (b *Biller) standing(ctx context.Context, t *terms, l billing.Lane, m billi
 	}
 	s.Total = has.tokens
 	s.Agreement = billing.Reconcile(s.Balance, has.tokens, b.o.Now())
+	if s.Agreement == billing.Higher && has.exact {
+		if err := b.takenBackLately(ctx, l, &s); err != nil {
+			return s, err
+		}
+	}
 	switch {
 	case !has.exact:
 		s.Agreement, s.Detail = billing.Higher, "the processor's total is beyond what its floating-point numbers tell apart"
@@ -81,10 +86,19 @@ func (b *Biller) standing(ctx context.Context, t *terms, l billing.Lane, m billi
 	return s, b.o.Books.NoteStanding(ctx, l, s)
 }
 
+// takenBackLately calls a period settling whose total is higher by no more than what was taken back a moment ago.
+func (b *Biller) takenBackLately(ctx context.Context, l billing.Lane, s *billing.Standing) error {
+	_, back, err := b.o.Books.ConfirmedLately(ctx, l, s.Period, b.o.Now().Add(-billing.SummaryLag))
+	if err == nil && back < 0 && s.Total-s.Balance.Adding <= s.Balance.Confirmed-back {
+		s.Agreement = billing.Settling
+	}
+	return err
+}
+
 // olderThanLag looks at the part of a settling period that ought to have settled. A customer that is billed every hour has always something
 // that a summary may not show yet, which must not hide for ever what is missing.
 func (b *Biller) olderThanLag(ctx context.Context, t *terms, l billing.Lane, s *billing.Standing) error {
-	from, err := b.o.Books.ConfirmedLately(ctx, l, s.Period, b.o.Now().Add(-billing.SummaryLag))
+	from, _, err := b.o.Books.ConfirmedLately(ctx, l, s.Period, b.o.Now().Add(-billing.SummaryLag))
 	older := billing.Period{Start: s.Period.Start, End: from.Truncate(time.Minute)}
 	if err != nil || !older.Start.Before(older.End) {
 		return err

@@ -58,8 +58,9 @@ type Books interface {
 	// NoteAbsent keeps that confirmed events are missing from the summaries, and that all others of the stretch are not. It
 	// returns since when each has been.
 	NoteAbsent(ctx context.Context, l billing.Lane, p billing.Period, seqs []int64, now time.Time) (map[int64]time.Time, error)
-	// ConfirmedLately is the earliest timestamp in a stretch of time of an event that was confirmed after an instant; zero for none.
-	ConfirmedLately(ctx context.Context, l billing.Lane, p billing.Period, after time.Time) (time.Time, error)
+	// ConfirmedLately is the earliest timestamp in a stretch of time of an event that was confirmed after an instant, zero for none, and the
+	// sum of those that take back, 0 or less.
+	ConfirmedLately(ctx context.Context, l billing.Lane, p billing.Period, after time.Time) (from time.Time, takenBack int64, err error)
 	// NoteStanding keeps what a reconciliation has found, in place of what an earlier one did.
 	NoteStanding(ctx context.Context, l billing.Lane, s billing.Standing) error
 }
