@@ -85,7 +85,7 @@ func (a *API) billingRunRoutes() []*Route {
 			Doc: "Plans the windows that are over into intents, and tells Stripe of what is planned. The server does the same by itself every minute; a usage line is billed once however many " +
 				"runs there are. It begins nothing more after 8 seconds: run again while `more` is true.",
 			Roles: billers, Streams: true, Replies: []Reply{{Status: 200, Doc: "What was done.", Body: BillingRunBody{}}},
-			Problems: []string{"billing-off"}, handle: a.runBilling,
+			Problems: []string{"billing-off", "log-read-only"}, handle: a.runBilling,
 		},
 		{
 			Method: "GET", Path: "/v1/billing/status", Name: "billingStatus", Summary: "How billing stands",
@@ -97,7 +97,7 @@ func (a *API) billingRunRoutes() []*Route {
 			Doc: "Each customer's open billing periods, by what the ledger knows and by Stripe's summaries. The server does the same every hour. Where Stripe has less, the events that are missing are looked for, " +
 				"and sent again as others once they have been missing for 24 hours. Where Stripe has more, nothing is done but to say so.",
 			Roles: billers, Streams: true, Replies: []Reply{{Status: 200, Doc: "The standings.", Body: StandingListBody{}}},
-			Problems: []string{"billing-off", "billing-refused", "processor-unavailable"}, handle: a.reconcileBilling,
+			Problems: []string{"billing-off", "billing-refused", "processor-unavailable", "log-read-only"}, handle: a.reconcileBilling,
 		},
 		{
 			Method: "GET", Path: "/v1/billing/parked", Name: "listParked", Summary: "List intents that wait for a person",
@@ -109,7 +109,7 @@ func (a *API) billingRunRoutes() []*Route {
 			Method: "POST", Path: "/v1/billing/parked/{seq}/retry", Name: "settleParked", Summary: "Decide about an intent that is parked or stopped",
 			Doc:   "Look in Stripe first: an event that counts and is sent again is billed twice. What was decided is recorded as an outcome.",
 			Roles: billers, Segments: seqParam("The intent."), Body: SettleBody{}, Replies: []Reply{{Status: 200, Doc: "Recorded.", Body: SettledBody{}}},
-			Problems: []string{"not-found", "not-parked", "billing-off", "billing-refused", "invalid-json", "unknown-member", "missing-member"}, handle: a.settleParked,
+			Problems: []string{"not-found", "not-parked", "billing-off", "billing-refused", "log-read-only", "invalid-json", "unknown-member", "missing-member"}, handle: a.settleParked,
 		},
 		{
 			Method: "POST", Path: "/v1/stripe/webhook/{tenant}", Name: "stripeWebhook", Summary: "Take a delivery of Stripe's",
@@ -117,7 +117,7 @@ func (a *API) billingRunRoutes() []*Route {
 				"intents that they name are parked. The same delivery again changes nothing.",
 			Public: true, Segments: []Param{{Name: "tenant", Required: true, Form: "string", Doc: "Whose account it is."}},
 			Body: map[string]any{}, Replies: []Reply{{Status: 200, Doc: "Taken.", Body: DeliveredBody{}}},
-			Problems: []string{"signature-invalid", "billing-off", "billing-refused", "processor-unavailable", "body-too-large"}, handle: a.takeDelivery,
+			Problems: []string{"signature-invalid", "billing-off", "billing-refused", "processor-unavailable", "log-read-only", "body-too-large"}, handle: a.takeDelivery,
 		},
 	}
 }
