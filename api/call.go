@@ -20,6 +20,7 @@ type call struct {
 	route  *Route
 	who    kinds.Poster // zero on a public route
 	query  query
+	memory *memoryRoom
 	leave  func() // gives back what the answer took of the memory for answers
 }
 
@@ -49,7 +50,7 @@ const requestTimeout = 20 * time.Second
 // serve adapts a route's handler to net/http: deadline, authorization, parameters, then the handler, then its answer.
 func (a *API) serve(route *Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{http: r, writer: w, route: route, leave: func() {}}
+		c := &call{http: r, writer: w, route: route, memory: a.memory, leave: func() {}}
 		defer func() { c.leave() }()
 		if !route.Streams {
 			ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
@@ -80,10 +81,19 @@ func (a *API) answer(c *call) (reply, error) {
 	if c.query, err = parseQuery(c.http.URL.RawQuery, c.route.Query); err != nil {
 		return reply{}, err
 	}
-	if c.leave, err = a.memory.enter(c.ctx(), c.who.Tenant, c.route.Memory); err != nil {
-		return reply{}, err
+	if c.route.Body == nil { // else once it is read
+		if err := c.takeMemory(c.route.Memory); err != nil {
+			return reply{}, err
+		}
 	}
 	return c.route.handle(c)
+}
+
+// takeMemory waits for some MiB until the answer is sent. It is called before anything large is held and after the body was read: who
+// sends slowly keeps nobody out.
+func (c *call) takeMemory(mib int64) (err error) {
+	c.leave, err = c.memory.enter(c.ctx(), c.who.Tenant, mib)
+	return err
 }
 
 // fail answers an error. What nobody foresaw is logged in full and shown as "internal".

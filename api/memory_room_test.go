@@ -1,6 +1,10 @@
 package api_test
 
 import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,5 +61,32 @@ func TestLargeAnswersShareMemory(t *testing.T) {
 	asked.Wait()
 	if got := s.as(t, kinds.Auditor, "GET", path, ""); got.status != 200 {
 		t.Errorf("afterwards: %d", got.status)
+	}
+}
+
+// A question whose body is still on its way takes no memory from those that can be answered.
+func TestSlowQuestionHoldsNoMemory(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.api.TakeReads(time.Millisecond, 100) // more than one of these answers takes, and less than two
+	for role, path := range map[kinds.Role]string{kinds.Host: "/v1/verify/context-assembly", kinds.Auditor: "/v1/disputes"} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: ledger\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n", path, s.tokens[role])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") { // which is sent once the body is asked for
+			t.Fatalf("%s: %q, %v", path, line, err)
+		}
+	}
+	if got := s.as(t, kinds.Auditor, "GET", "/v1/entries", ""); got.status != 200 {
+		t.Errorf("while others still ask: %d %s", got.status, got.body)
+	}
+	if got := s.as(t, kinds.Host, "POST", "/v1/verify/context-assembly", `{"seq":1}`); got.status != 404 {
+		t.Errorf("a question that is whole: %d %s", got.status, got.body)
 	}
 }

@@ -134,7 +134,7 @@ func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 		return nil, err
 	}
 	if len(body) > ledger.MaxContent+wrapperBytes {
-		if c.leave, err = a.memory.enter(c.ctx(), c.who.Tenant, largeRecordMemory); err != nil {
+		if err := c.takeMemory(largeRecordMemory); err != nil {
 			return nil, err
 		}
 	}
@@ -193,7 +193,7 @@ func recordedReply(r kinds.Recorded, body RecordedBody) reply {
 // wrapperBytes is what a wrapper may add to the artifact's own limit: three identifiers, escaped, and its punctuation.
 const wrapperBytes = 16 << 10
 
-// readBody reads a JSON body of bounded size, which may be encoded.
+// readBody reads a JSON body of bounded size, which may be encoded, and takes what the route's answer takes of the memory for answers.
 func readBody(c *call, limit int) ([]byte, error) {
 	if err := requireMedia(c.http, jsonType); err != nil {
 		return nil, err
@@ -208,7 +208,10 @@ func readBody(c *call, limit int) ([]byte, error) {
 	if p, _ := problemOf(err); err != nil && p.Status == http.StatusRequestEntityTooLarge {
 		drain(c.http)
 	}
-	return read, err
+	if err != nil {
+		return nil, err
+	}
+	return read, c.takeMemory(c.route.Memory)
 }
 
 // drainBytes is how much is read on of a body that is too large, so that a client that reads nothing before it has sent all
