@@ -104,6 +104,24 @@ func TestAMonthReadsItsPartition(t *testing.T) {
 	}
 }
 
+// Erasures may have more entries than a server reads in a statement of its default size.
+func TestManyEntriesAreErasedAtOnce(t *testing.T) {
+	t.Parallel()
+	c, _ := open(t)
+	check(t, c.Insert(t.Context(), "1", []metering.Line{line(1), line(2), line(59_998), line(60_001)}))
+	seqs := make([]int64, 60_000)
+	for i := range seqs {
+		seqs[i] = int64(i + 2)
+	}
+	if d, err := c.Days(t.Context(), 1<<40, seqs); err != nil || len(d) != 1 || d[0].Lines != 1 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	check(t, c.Delete(t.Context(), seqs))
+	if d := days(t, c); len(d) != 1 || d[0].Lines != 1 {
+		t.Fatalf("%+v", d)
+	}
+}
+
 func TestAnyChangeShowsInTheHash(t *testing.T) {
 	t.Parallel()
 	seen := map[uint64]string{}

@@ -70,13 +70,19 @@ func (a *frameArrays) hold(frames []metering.LineFrame) {
 // mutation makes a deletion return when it is done on all replicas, and the rows are gone from disk.
 var mutation = ch.WithSettings(ch.Settings{"mutations_sync": 2})
 
+// deleteAtOnce is how many entries one statement names: a server reads no statement of more than 256 KiB (max_query_size), and
+// a seq takes at most 21 bytes.
+const deleteAtOnce = 10_000
+
 // Delete destroys the lines of entries. An erased line can't be replaced in place, since its customer is part of the sorting
-// key; and what is erased must not stay on disk until the next merge.
+// key; and what is erased must not stay on disk until the next merge. After an error some may be destroyed and others not.
 func (c *Client) Delete(ctx context.Context, seqs []int64) error {
-	if len(seqs) == 0 {
-		return nil
+	for some := range slices.Chunk(seqs, deleteAtOnce) {
+		if err := c.conn.Exec(ch.Context(ctx, mutation), `ALTER TABLE usage_events DELETE WHERE entry_seq IN (?)`, some); err != nil {
+			return translate(err)
+		}
 	}
-	return translate(c.conn.Exec(ch.Context(ctx, mutation), `ALTER TABLE usage_events DELETE WHERE entry_seq IN (?)`, seqs))
+	return nil
 }
 
 // DeleteDay destroys what the projection holds of a tenant's UTC day, of entries below a seq.

@@ -95,3 +95,36 @@ func TestEntriesOfManyFrames(t *testing.T) {
 		}
 	}
 }
+
+// A batch has the lines of a bounded number of erased entries, unless one erasure alone has more.
+func TestManyErasures(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.post(t, 12)
+	r.drain(t, r.shipper("a", 0))
+	r.erase(t, 0, 1, 2)
+	r.erase(t, 3, 4, 5)
+	r.erase(t, 6, 7, 8, 9, 10)
+	if held, err := r.Store.HoldShipping(t.Context(), "a", time.Minute); err != nil || !held {
+		t.Fatal(held, err)
+	}
+	var erased []int
+	for range 3 {
+		b, err := r.Store.NextBatch(t.Context(), "a", 4, nil)
+		if err != nil || b == nil {
+			t.Fatal(b, err)
+		}
+		erased = append(erased, len(b.Erased))
+		if err := r.client.Delete(t.Context(), b.Erased); err != nil {
+			t.Fatal(err)
+		}
+		r.ship(t, b)
+	}
+	if fmt.Sprint(erased) != "[3 3 5]" {
+		t.Errorf("%d", erased)
+	}
+	r.drain(t, r.shipper("a", 0))
+	if n := r.equal(t); n != 24 {
+		t.Fatalf("%d lines", n)
+	}
+}
