@@ -73,13 +73,10 @@ func usageLine(l metering.Line) UsageLineBody {
 	b := UsageLineBody{
 		Seq: l.Seq, RequestID: l.RequestID, TurnID: l.TurnID, CustomerID: l.CustomerID, ProviderID: l.ProviderID, AsOf: l.AsOf,
 		FramesServed: strconv.FormatInt(l.FramesServed, 10), FramesRejected: strconv.FormatInt(l.FramesRejected, 10),
-		Tokens: strconv.FormatInt(l.Tokens, 10), Frames: make([]UsageFrameBody, 0, len(l.Frames)),
+		Tokens: strconv.FormatInt(l.Tokens, 10), Frames: make([]UsageFrameBody, 0, len(l.Frames)), Corrects: l.Corrects,
 	}
 	if l.ErasedBy != 0 {
 		b.ErasedBy = &l.ErasedBy
-	}
-	if l.Corrects != 0 {
-		b.Corrects = &l.Corrects
 	}
 	for _, f := range l.Frames {
 		frame := UsageFrameBody{ProviderID: f.ID.ProviderID, FrameID: f.ID.FrameID, Tokens: strconv.FormatInt(f.Tokens, 10)}

@@ -297,6 +297,21 @@ func TestDrillDownOfUsage(t *testing.T) {
 	}
 }
 
+// A log's first entry can be corrected like any other.
+func TestDrillDownOfACorrection(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.use(t, "r", "c", may, map[string]int{"north": 5})
+	if a := s.as(t, kinds.Billing, http.MethodPost, "/v1/corrections", `{"request_id":"r","reason":"counted twice"}`); a.status != http.StatusCreated {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	var page api.UsageLinesBody
+	s.as(t, kinds.Auditor, http.MethodGet, "/v1/usage/lines?"+yearOf(), "").into(t, &page)
+	if l := page.Lines; len(l) != 2 || l[0].Seq != 0 || l[0].Corrects != nil || l[1].Corrects == nil || *l[1].Corrects != 0 || l[1].Tokens != "-5" {
+		t.Fatalf("%+v", l)
+	}
+}
+
 func TestUsageIsVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -371,6 +386,10 @@ func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
 		"/v1/usage?" + yearOf():                                          "group_by",
 		"/v1/usage?" + yearOf("group_by", "day", "tz", "Local"):          "tz",
 		"/v1/usage?" + yearOf("group_by", "day", "tz", "Mars/Olympus"):   "tz",
+		"/v1/usage?" + yearOf("group_by", "day", "tz", "./UTC"):          "tz",
+		"/v1/usage?" + yearOf("group_by", "day", "tz", "Etc//UTC"):       "tz",
+		"/v1/usage?" + yearOf("group_by", "day", "tz", "localtime"):      "tz",
+		"/v1/usage?" + yearOf("group_by", "day", "tz", "right/UTC"):      "tz",
 		"/v1/usage?" + yearOf("group_by", "frame", "source", "postgres"): "source",
 		"/v1/usage?" + yearOf("group_by", "day", "source", "disk"):       "source",
 		"/v1/usage?" + yearOf("group_by", "day", "format", "ndjson"):     "format",

@@ -20,8 +20,8 @@ type Line struct {
 	FramesRejected int64
 	Tokens         int64
 	Frames         []LineFrame
-	ErasedBy       int64 // seq of the erasure, 0 for none
-	Corrects       int64 // seq of the entry that the line corrects; 0 for a report's own
+	ErasedBy       int64  // seq of the erasure, 0 for none: no erasure is a log's first entry
+	Corrects       *int64 // seq of the entry that the line corrects; nil for a report's own
 }
 
 // Version orders the states of a line: the seq of the entry that brought it about.

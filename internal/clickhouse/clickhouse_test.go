@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +120,16 @@ func TestManyEntriesAreErasedAtOnce(t *testing.T) {
 	check(t, c.Delete(t.Context(), seqs))
 	if d := days(t, c); len(d) != 1 || d[0].Lines != 1 {
 		t.Fatalf("%+v", d)
+	}
+}
+
+// A question that the server refuses comes back with its code, without whom it was about.
+func TestARefusedQuestionIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	c, _ := open(t)
+	_, err := c.Usage(t.Context(), metering.Question{Tenant: "acme", CustomerID: "somebody", From: noon, To: noon.AddDate(0, 1, 0), Below: 1, By: metering.ByDay, Zone: "no/zone", Limit: 1})
+	if !errors.Is(err, clickhouse.ErrUnavailable) || strings.Contains(err.Error(), "somebody") || !strings.Contains(err.Error(), "36") {
+		t.Fatal(err)
 	}
 }
 

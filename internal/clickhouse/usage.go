@@ -2,6 +2,8 @@ package clickhouse
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/big"
 	"time"
 
@@ -47,11 +49,21 @@ func usageArgs(q metering.Question) []any {
 	}
 }
 
+// unanswered is translate for questions: a server repeats a statement that it refuses, and a question names customers, who have
+// no place in a log. The code tells what it refuses.
+func unanswered(err error) error {
+	var e *ch.Exception
+	if errors.As(err, &e) {
+		return fmt.Errorf("%w: it answers a question with code %d", ErrUnavailable, e.Code)
+	}
+	return translate(err)
+}
+
 // UsageTotal sums up all lines of a question, whatever it groups by.
 func (c *Client) UsageTotal(ctx context.Context, q metering.Question) (tokens *big.Int, reports int64, err error) {
 	tokens = new(big.Int)
 	err = c.conn.QueryRow(ctx, `SELECT sum(toInt128(tokens)), toInt64(uniqExact(entry_seq)) FROM usage WHERE`+lineFilter, usageArgs(q)...).Scan(tokens, &reports)
-	return tokens, reports, translate(err)
+	return tokens, reports, unanswered(err)
 }
 
 // Usage sums up usage, at most one group more than the question's limit.
@@ -65,7 +77,7 @@ func (c *Client) Usage(ctx context.Context, q metering.Question) ([]metering.Gro
 	}
 	rows, err := c.conn.Query(ctx, `SELECT `+groupColumns[q.By]+`, `+sums+` GROUP BY 1, 2, 3, 4, 5 ORDER BY `+order+` LIMIT @limit`, usageArgs(q)...)
 	if err != nil {
-		return nil, translate(err)
+		return nil, unanswered(err)
 	}
 	defer rows.Close()
 	var list []metering.Group
@@ -75,7 +87,7 @@ func (c *Client) Usage(ctx context.Context, q metering.Question) ([]metering.Gro
 		var digest *string
 		id := &g.Frame.ID
 		if err := rows.Scan(&g.Key, &start, &id.ProviderID, &id.FrameID, &digest, &g.Reports, g.FramesServed, g.FramesRejected, g.Tokens, &g.FirstSeq, &g.LastSeq); err != nil {
-			return nil, translate(err)
+			return nil, unanswered(err)
 		}
 		if start.Unix() != 0 {
 			g.Start = start.UTC()
@@ -83,5 +95,5 @@ func (c *Client) Usage(ctx context.Context, q metering.Question) ([]metering.Gro
 		id.ContentDigest = frames.DigestOf(digest)
 		list = append(list, g)
 	}
-	return list, translate(rows.Err())
+	return list, unanswered(rows.Err())
 }

@@ -155,7 +155,7 @@ func readLines(ctx context.Context, q querier, where string, args ...any) ([]met
 func readLinesOf(ctx context.Context, q querier, room int, from, where string, args ...any) ([]metering.Line, error) {
 	rows, err := q.Query(ctx, `
 		SELECT p.seq, p.tenant, p.request_id, coalesce(p.turn_id, ''), coalesce(p.customer_id, ''), p.provider_id, p.as_of, p.frames_served,
-		       p.frames_rejected, p.tokens, coalesce(x.erasure_seq, 0), coalesce(p.corrects, 0), p.frame_providers, p.frame_ids, p.frame_digests, p.frame_tokens
+		       p.frames_rejected, p.tokens, coalesce(x.erasure_seq, 0), p.corrects, p.frame_providers, p.frame_ids, p.frame_digests, p.frame_tokens
 		FROM `+from+` p LEFT JOIN ledger.erased x USING (seq) WHERE `+where+` ORDER BY p.seq, p.line`, args...)
 	if err != nil {
 		return nil, err
