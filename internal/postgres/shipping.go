@@ -106,20 +106,24 @@ func readStretch(ctx context.Context, tx pgx.Tx, epoch, next int64, maxLines int
 // may have thousands. Three times as many ship no faster.
 const maxFrames = 50_000
 
-// shorten returns where a stretch must end to have at most limit lines and maxFrames frames, by whole entries and at least one. It
-// looks at nothing but their numbers: a sum over the lines themselves would read more than twice what fits.
+// shorten returns where a stretch must end to have at most limit lines and maxFrames frames, and erasures of at most limit entries,
+// by whole entries and at least one. It looks at nothing but their numbers: a sum over the lines themselves would read more than
+// twice what fits.
 func shorten(ctx context.Context, tx pgx.Tx, first, end int64, limit int) (int64, error) {
-	var cut int64
+	var cut *int64
 	err := tx.QueryRow(ctx, `
-		SELECT seq FROM (
-			SELECT seq, line, row_number() OVER w AS n, sum(frames) OVER w AS frames
-			FROM (SELECT seq, line, coalesce(cardinality(frame_tokens), 0) AS frames FROM ledger.usage_lines WHERE seq >= $1 AND seq < $2 ORDER BY seq, line LIMIT $3 + 1) u
-			WINDOW w AS (ORDER BY seq, line ROWS UNBOUNDED PRECEDING)) c
-		WHERE n > $3 OR frames > $4 ORDER BY seq, line LIMIT 1`, first, end, limit, maxFrames).Scan(&cut)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return end, nil
+		SELECT least(
+			(SELECT seq FROM (
+				SELECT seq, line, row_number() OVER w AS n, sum(frames) OVER w AS frames
+				FROM (SELECT seq, line, coalesce(cardinality(frame_tokens), 0) AS frames FROM ledger.usage_lines WHERE seq >= $1 AND seq < $2 ORDER BY seq, line LIMIT $3 + 1) u
+				WINDOW w AS (ORDER BY seq, line ROWS UNBOUNDED PRECEDING)) c
+			WHERE n > $3 OR frames > $4 ORDER BY seq, line LIMIT 1),
+			(SELECT erasure_seq FROM ledger.erased WHERE erasure_seq >= $1 AND erasure_seq < $2 ORDER BY erasure_seq OFFSET $3 LIMIT 1))`,
+		first, end, limit, maxFrames).Scan(&cut)
+	if err != nil || cut == nil {
+		return end, err
 	}
-	return max(cut, first+1), err
+	return max(*cut, first+1), nil
 }
 
 func beginBatch(ctx context.Context, tx pgx.Tx, b *metering.Batch) error {
