@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"ledgerd/metering/billing"
 )
 
 // ahead is a batch that was taken from the queue while the one before it was being committed.
@@ -102,9 +104,10 @@ func (a *Appender) continues(f *flight) bool {
 }
 
 // isMispredicted says that a batch was refused because the log, or a key or claim, is not what predict took it to be.
+// A usage line that is claimed already may belong to the very intent that is recorded again: only its key tells.
 func isMispredicted(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == headMoved || pg.Code == uniqueViolation)
+	return errors.Is(err, billing.ErrClaimed) || errors.As(err, &pg) && (pg.Code == headMoved || pg.Code == uniqueViolation)
 }
 
 // SQLSTATEs: the first is ledger.expect_head's own.

@@ -255,6 +255,7 @@ func TestAheadLosesNothing(t *testing.T) {
 	for kills := 0; ; kills++ {
 		select {
 		case <-done:
+			dropDead(t, l)
 			if head := checkLog(t, l); head.Size != streams*each {
 				t.Errorf("the log has %d entries, want %d", head.Size, streams*each)
 			}

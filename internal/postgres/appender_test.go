@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"ledgerd/internal/kinds"
 )
 
@@ -31,5 +33,16 @@ func TestWaitedForDropsWhoHasGone(t *testing.T) {
 	}
 	if err := gone.members[0].err; !errors.Is(err, kinds.ErrUnavailable) {
 		t.Errorf("it was answered with %v", err)
+	}
+}
+
+// Whichever unique index a batch violates first, it is done again under the lock, where its keys are looked up: a submission
+// that is recorded again violates several.
+func TestEveryViolationIsAMisprediction(t *testing.T) {
+	t.Parallel()
+	for _, constraint := range []string{"keys_pkey", "claims_pkey", "billing_claimed_once", "billing_replaced_once"} {
+		if !isMispredicted(unavailable(&pgconn.PgError{Code: uniqueViolation, ConstraintName: constraint})) {
+			t.Errorf("%s is taken for the answer", constraint)
+		}
 	}
 }
