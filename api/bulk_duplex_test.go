@@ -43,9 +43,12 @@ func (s *service) converse(t *testing.T, query string, headers ...string) *conve
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	c := &conversation{t: t, lines: lines, answer: make(chan *http.Response, 1), stop: stop}
+	// A connection of its own: one that another conversation left may be closed by the server just as this one takes it.
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
 	go func() {
 		defer close(c.answer)
-		res, err := http.DefaultClient.Do(req) //nolint:bodyclose // whoever takes the answer closes it
+		res, err := (&http.Client{Transport: transport}).Do(req) //nolint:bodyclose // whoever takes the answer closes it
 		if err == nil {
 			c.answer <- res
 		}
