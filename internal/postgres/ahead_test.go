@@ -77,13 +77,19 @@ func TestAheadContinues(t *testing.T) {
 	h.waiting(t, 1)
 	second := h.Appender.Submit(t.Context(), ledgertest.Host, consents(t, "second", aheadOf))
 	h.release(t)
-	for i, o := range slices.Concat(first(), second()) {
+	wantInOrder(t, slices.Concat(first(), second()))
+	wantPredictions(t, h.Appender, 1, 0)
+	checkLog(t, h.Ledger)
+}
+
+// wantInOrder demands that all were recorded for the first time, in their order from the log's beginning on.
+func wantInOrder(t *testing.T, outcomes []kinds.Outcome) {
+	t.Helper()
+	for i, o := range outcomes {
 		if o.Err != nil || o.Recorded.Seq != int64(i) || o.Recorded.Replayed {
 			t.Fatalf("outcome %d: %+v", i, o)
 		}
 	}
-	wantPredictions(t, h.Appender, 1, 0)
-	checkLog(t, h.Ledger)
 }
 
 func wantPredictions(t *testing.T, a *postgres.Appender, made, failed int64) {
@@ -103,11 +109,7 @@ func TestAheadMispredicts(t *testing.T) {
 	list := append(consents(t, "other", aheadOf), ledgertest.Consent(t, "k0", "p"), ledgertest.Consent(t, "k1", "another"))
 	second := h.Appender.Submit(t.Context(), ledgertest.Host, list)
 	h.release(t)
-	for i, o := range slices.Concat(first(), second()[:aheadOf]) {
-		if o.Err != nil || o.Recorded.Seq != int64(i) || o.Recorded.Replayed {
-			t.Fatalf("outcome %d: %+v", i, o)
-		}
-	}
+	wantInOrder(t, slices.Concat(first(), second()[:aheadOf]))
 	wantPredictions(t, h.Appender, 1, 1)
 	rest := second()[aheadOf:]
 	if r := rest[0].Recorded; rest[0].Err != nil || r.Seq != 0 || !r.Replayed {
@@ -133,11 +135,7 @@ func TestAheadOfAnotherHead(t *testing.T) {
 	h.waiting(t, 1)
 	second := h.Appender.Submit(t.Context(), ledgertest.Host, consents(t, "second", aheadOf))
 	h.release(t)
-	for i, o := range slices.Concat(first(), second()) {
-		if o.Err != nil || o.Recorded.Seq != int64(i) || o.Recorded.Replayed {
-			t.Fatalf("outcome %d: %+v", i, o)
-		}
-	}
+	wantInOrder(t, slices.Concat(first(), second()))
 	wantPredictions(t, h.Appender, 1, 1)
 	checkLog(t, h.Ledger)
 }
