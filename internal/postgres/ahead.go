@@ -31,10 +31,10 @@ const (
 	aheadPatience = 20 * time.Millisecond
 )
 
-// lookAhead takes the next batch and seals it on what f will leave, so that the server need not wait for it afterwards. It
-// uses nothing that f is sent with: neither the connection nor its buffers.
+// lookAhead takes the next batch and seals it on what f will leave, so that it can be sent behind. It uses nothing that f is
+// sent with: neither the connection nor its buffers.
 func (a *Appender) lookAhead(ctx context.Context, f *flight) {
-	if a.wary > 0 || len(a.ahead.batch) > 0 || a.queue.len() < aheadEntries {
+	if a.apart || a.wary > 0 || len(a.ahead.batch) > 0 || a.queue.len() < aheadEntries {
 		return
 	}
 	if a.ahead.batch = a.queue.take(); len(a.ahead.batch) > 0 {

@@ -39,6 +39,7 @@ type Appender struct {
 	loaded   bool              // edge was read from the database
 	ahead    ahead             // the next batch, where it was taken already
 	wary     int               // batches for which nothing is predicted
+	apart    bool              // the members of a batch are tried one by one
 	promised ledger.Checkpoint // the newest that is known to be signed; the log must never be less
 
 	predicted, mispredicted atomic.Int64 // for Predictions
@@ -159,11 +160,13 @@ func (a *Appender) record(ctx context.Context, batch []*pending, f *flight) {
 	case err == nil:
 	case len(parts) > 1 && !errors.Is(err, kinds.ErrUnavailable) && !errors.Is(err, kinds.ErrReadOnly):
 		a.log.Warn("append: a batch was refused, trying each entry alone", "entries", len(batch), "error", err)
+		a.apart = true // nothing may be sent between them
 		for _, part := range parts {
 			if part = waitedFor(part, err); len(part) > 0 {
 				a.record(ctx, part, nil)
 			}
 		}
+		a.apart = false
 	default:
 		a.log.Log(ctx, severity(err), "append: failed", "entries", len(batch), "error", err)
 		if errors.Is(err, kinds.ErrReadOnly) {
@@ -249,6 +252,11 @@ func (a *Appender) disconnect() {
 	if a.conn == nil {
 		return
 	}
+	if f := a.ahead.flight; f != nil && f.written != nil {
+		a.conn.PgConn().Conn().Close() // else a farewell would wait for the batch that is being sent
+		<-f.written
+	}
+	a.ahead.flight = nil // a batch that was sent and not answered is run again like any other
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	a.conn.Close(ctx)

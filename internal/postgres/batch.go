@@ -2,9 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"ledgerd/internal/kinds"
 	"ledgerd/ledger"
@@ -35,6 +39,9 @@ func (a *Appender) commit(ctx context.Context, batch []*pending, ahead *flight) 
 		}
 		a.mispredicted.Add(1)
 		a.wary = waryBatches
+		if err := a.recall(ctx); err != nil {
+			return err
+		}
 		if _, err := a.conn.Exec(ctx, "ROLLBACK"); err != nil { // the COMMIT was skipped
 			return unavailable(err)
 		}
@@ -43,7 +50,6 @@ func (a *Appender) commit(ctx context.Context, batch []*pending, ahead *flight) 
 }
 
 func (a *Appender) commitLocked(ctx context.Context, batch []*pending) error {
-	a.ahead.flight = nil // what it was sealed on will not be
 	locked, err := a.lock(ctx, batch)
 	if err != nil {
 		return err
@@ -78,17 +84,26 @@ func (a *Appender) commitLocked(ctx context.Context, batch []*pending) error {
 
 // flight is a batch that is ready to be sent.
 type flight struct {
-	plan *plan
-	next sealed
-	from *ledger.Head // predicted: the head that the server must find
+	plan    *plan
+	next    sealed
+	from    *ledger.Head // predicted: the head that the server must find
+	written chan error   // of one: how the sending ended. nil while it has not begun
 }
 
-// fly sends a batch, looks ahead to the next one while the server works, and answers everybody once it is committed.
+// fly sends a batch, unless that was begun, and answers everybody once it is committed. While the server works it looks
+// ahead to the next batch and sends it behind, so that the server goes from the one to the other without waiting for us.
 func (a *Appender) fly(ctx context.Context, f *flight) error {
-	sent := make(chan error, 1)
-	go func() { sent <- a.send(ctx, f) }()
+	if f.written == nil {
+		a.launch(f)
+	}
 	a.lookAhead(ctx, f)
-	if err := <-sent; err != nil {
+	if err := <-f.written; err != nil {
+		return err
+	}
+	if a.ahead.flight != nil {
+		a.launch(a.ahead.flight)
+	}
+	if err := receive(ctx, a.conn.PgConn()); err != nil {
 		return err
 	}
 	a.edge = f.next.edge
@@ -96,6 +111,30 @@ func (a *Appender) fly(ctx context.Context, f *flight) error {
 	a.promised = ledger.Checkpoint{Origin: head.Origin, Size: head.Size, Root: head.Root}
 	a.publish([]byte(head.Checkpoint))
 	f.plan.answer()
+	return nil
+}
+
+// launch begins to send a batch; whatever was sent before must be written by then.
+func (a *Appender) launch(f *flight) {
+	f.written = make(chan error, 1)
+	go func(conn net.Conn, deadline time.Time) { f.written <- f.write(conn, deadline) }(a.conn.PgConn().Conn(), time.Now().Add(a.timeout))
+}
+
+// recall waits until the batch that was sent behind a refused one is refused as well, which it is: the transaction that
+// failed is still open, and else the head is not the one that it expects.
+func (a *Appender) recall(ctx context.Context) error {
+	f := a.ahead.flight
+	a.ahead.flight = nil // what it was sealed on will not be
+	if f == nil || f.written == nil {
+		return nil
+	}
+	if err := <-f.written; err != nil {
+		return err
+	}
+	var refused *pgconn.PgError
+	if err := receive(ctx, a.conn.PgConn()); !errors.As(err, &refused) {
+		return fmt.Errorf("%w: a batch behind a refused one was not refused: %w", kinds.ErrUnavailable, err)
+	}
 	return nil
 }
 

@@ -26,13 +26,19 @@ type copyTarget struct {
 const copyHeader = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 
 // copyBuffer gathers the rows of one batch for one table in binary COPY format, as the messages that go to the server after
-// the query: all rows in one CopyData, CopyDone.
+// the query: for each COPY all its rows in one CopyData, and CopyDone.
 type copyBuffer struct {
 	target *copyTarget
 	types  *pgtype.Map
 	data   []byte
-	rows   int
+	copies int // begun
+	begins int // where the last of them does
+	rows   int // of the last of them
 }
+
+// copyRows is how many rows one COPY has at most. The server keeps a slot for each row of up to a thousand, and what it does
+// to make and free them grows with their square.
+const copyRows = 256
 
 // keptCapacity is the largest buffer in bytes that is kept from batch to batch. What an unusual batch needed goes back.
 const keptCapacity = 2 * batchBytes
@@ -41,7 +47,26 @@ func (c *copyBuffer) reset() {
 	if cap(c.data) > keptCapacity {
 		c.data = nil
 	}
-	c.data = append(c.data[:0], c.target.opening...)
+	c.data, c.copies, c.rows = c.data[:0], 0, 0
+}
+
+// begin opens another COPY, and ends the one before.
+func (c *copyBuffer) begin() {
+	c.end()
+	c.begins = len(c.data)
+	c.data = append(c.data, c.target.opening...)
+	c.copies, c.rows = c.copies+1, 0
+}
+
+// end closes the COPY that is open, if one is.
+func (c *copyBuffer) end() {
+	if c.rows == 0 {
+		return
+	}
+	c.data = binary.BigEndian.AppendUint16(c.data, 0xffff) // no more rows
+	length := c.data[c.begins+1:]                          // behind the message's type
+	binary.BigEndian.PutUint32(length, uint32(len(length)))
+	c.data, _ = (&pgproto3.CopyDone{}).Encode(c.data) // it has no content that could be wrong
 	c.rows = 0
 }
 
@@ -66,6 +91,9 @@ func (c *copyBuffer) add(values ...any) error {
 func (c *copyBuffer) addParts(first, rest []any) error {
 	if len(first)+len(rest) != len(c.target.oids) {
 		return fmt.Errorf("%s: %d values for %d columns", c.target.name, len(first)+len(rest), len(c.target.oids))
+	}
+	if c.rows == 0 || c.rows == copyRows {
+		c.begin()
 	}
 	c.data = binary.BigEndian.AppendUint16(c.data, uint16(len(c.target.oids)))
 	for i := range c.target.oids {
@@ -97,15 +125,6 @@ func (c *copyBuffer) value(oid uint32, v any) error {
 		c.data = out
 	}
 	return nil
-}
-
-// messages are the complete messages; after them only reset may be called.
-func (c *copyBuffer) messages() []byte {
-	c.data = binary.BigEndian.AppendUint16(c.data, 0xffff) // no more rows
-	length := c.data[1:]                                   // behind the message's type
-	binary.BigEndian.PutUint32(length, uint32(len(length)))
-	c.data, _ = (&pgproto3.CopyDone{}).Encode(c.data) // it has no content that could be wrong
-	return c.data
 }
 
 // newCopyTarget asks the database for the types of a table's columns.

@@ -16,8 +16,8 @@ import (
 	"ledgerd/ledger"
 )
 
-// send writes all rows, moves the head and commits, in one round trip: everything goes out together, and the answers are
-// read afterwards.
+// write sends all rows, the head's move and the commit, in one go; the answers are read afterwards, see receive. What is not
+// written by the deadline never will be.
 //
 // It is one query of many statements, so that the server does all or nothing of it whatever goes wrong: after an error it
 // skips the rest of a query, the COMMIT too, and drops the rows that still come. As queries of their own the later ones
@@ -25,32 +25,30 @@ import (
 //
 // The rows were encoded in place and go to the connection as they are: pgx's frontend would gather a second copy of the
 // whole batch first, in memory that is new each time.
-func (a *Appender) send(ctx context.Context, f *flight) error {
+func (f *flight) write(conn net.Conn, deadline time.Time) error {
 	messages := make(net.Buffers, 1, 1+len(f.next.buffers))
 	var copies strings.Builder
 	for _, b := range f.next.buffers {
-		if b.rows > 0 {
-			copies.WriteString(b.target.query + "; ")
-			messages = append(messages, b.messages())
+		if b.copies > 0 {
+			b.end()
+			copies.WriteString(strings.Repeat(b.target.query+"; ", b.copies))
+			messages = append(messages, b.data)
 		}
 	}
 	var err error
 	if messages[0], err = (&pgproto3.Query{String: opening(f) + copies.String() + closing(f)}).Encode(nil); err != nil {
 		return err
 	}
-	pg := a.conn.PgConn()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := pg.Conn().SetWriteDeadline(deadline); err != nil {
-			return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
-		}
-	}
-	if _, err := messages.WriteTo(pg.Conn()); err != nil {
+	if err := conn.SetWriteDeadline(deadline); err != nil {
 		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 	}
-	if err := pg.Conn().SetWriteDeadline(time.Time{}); err != nil {
+	if _, err := messages.WriteTo(conn); err != nil {
 		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 	}
-	return receive(ctx, pg)
+	if err := conn.SetWriteDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
+	}
+	return nil
 }
 
 // opening begins the transaction of a batch that was sealed before the head was locked. Any other is in one already.

@@ -1,0 +1,89 @@
+package postgres_test
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres"
+	"ledgerd/internal/postgres/ledgertest"
+)
+
+// behind is so many submissions that two lists of them need two batches, of which the second is sent before the first is
+// answered.
+const behind = 700
+
+// A batch that was sent behind a refused one is refused with it, and both are recorded in their order, on the same connection.
+func TestBehindAMisprediction(t *testing.T) {
+	t.Parallel()
+	h := hold(t)
+	var said bytes.Buffer
+	a := postgres.StartAppender(postgres.AppenderOptions{Store: h.Store, Keys: h.Keys, Log: slog.New(slog.NewTextHandler(&said, nil)), Now: time.Now})
+	first := a.Submit(t.Context(), ledgertest.Host, consents(t, "k", 1))
+	h.waiting(t, 1)
+	second := a.Submit(t.Context(), ledgertest.Host, append(consents(t, "second", behind), ledgertest.Consent(t, "k0", "p")))
+	third := a.Submit(t.Context(), ledgertest.Host, consents(t, "third", behind))
+	h.release(t)
+	wantInOrder(t, slices.Concat(first(), second()[:behind], third()))
+	if o := second()[behind]; o.Err != nil || o.Recorded.Seq != 0 || !o.Recorded.Replayed {
+		t.Errorf("the same again: %+v", o)
+	}
+	wantPredictions(t, a, 1, 1)
+	if n := h.Count(t, "(SELECT DISTINCT xmin FROM ledger.entries) AS transactions"); n != 3 {
+		t.Errorf("recorded in %d transactions", n)
+	}
+	checkLog(t, h.Ledger)
+	if err := a.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if said.Len() > 0 {
+		t.Errorf("nothing was to be said: %s", said.String())
+	}
+}
+
+// A batch that the server refuses for one of its entries is tried in parts, of which only the culprit fails, and no other
+// batch is sent between them, whatever comes meanwhile.
+func TestBehindAPoisonedBatch(t *testing.T) {
+	t.Parallel()
+	h := hold(t)
+	if _, err := connect(t, h.AdminURL).Exec(t.Context(), `ALTER TABLE ledger.consents ADD CONSTRAINT poison CHECK (provider_id <> 'poison')`); err != nil {
+		t.Fatal(err)
+	}
+	const alone = 5
+	poisoned := consents(t, "alone", alone)
+	poisoned[0] = ledgertest.Consent(t, "poison", "poison")
+	var a *postgres.Appender
+	var last func() []kinds.Outcome
+	commits := 0
+	options := postgres.AppenderOptions{Store: h.Store, Keys: h.Keys, Now: time.Now, Publish: func([]byte) {
+		if commits++; commits == 2 { // the first of those that are tried alone
+			last = a.Submit(t.Context(), ledgertest.Host, consents(t, "last", behind))
+		}
+	}}
+	var said bytes.Buffer
+	options.Log = slog.New(slog.NewTextHandler(&said, nil))
+	a = postgres.StartAppender(options)
+	first := a.Submit(t.Context(), ledgertest.Host, consents(t, "first", 1))
+	h.waiting(t, 1)
+	second := a.Submit(t.Context(), ledgertest.Host, poisoned)
+	h.release(t)
+	outcomes := slices.Concat(first(), second())
+	if o := outcomes[1]; o.Err == nil {
+		t.Errorf("the culprit: %+v", o)
+	}
+	wantInOrder(t, slices.Concat(slices.Delete(outcomes, 1, 2), last()))
+	if n := h.Count(t, "(SELECT DISTINCT xmin FROM ledger.entries) AS transactions"); n != 1+alone-1+1 {
+		t.Errorf("recorded in %d transactions", n)
+	}
+	checkLog(t, h.Ledger)
+	if err := a.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(said.String(), "unknown"); n > 0 {
+		t.Errorf("%d outcomes were unknown: %s", n, said.String())
+	}
+}
