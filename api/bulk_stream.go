@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// checkers is how many goroutines check the lines of one stream. Postgres needs the other cores.
-var checkers = min(4, runtime.GOMAXPROCS(0))
+// checkers is how many goroutines check the lines of one stream. Postgres, and what feeds it, need another core.
+var checkers = max(1, min(4, runtime.GOMAXPROCS(0)-1))
 
 // stream reads and checks the lines of one bulk request:
 //
