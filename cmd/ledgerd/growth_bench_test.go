@@ -21,13 +21,13 @@ func BenchmarkGrowth(b *testing.B) {
 	s.start(b)
 	defer s.kill(b)
 	for n := range b.N {
-		emptyPosts, _ := postLoad(b, s.connectionFile, 1)
+		emptyPosts, _ := postLoad(b, s.connectionFile, 1, benchRound)
 		var rates []float64
 		for step := range grownEntries / growthStep {
 			body := bulkReports(fmt.Sprintf("%d-%d", n, step), 1, growthStep)
 			rates = append(rates, growthStep/postLines(b, s.connectionFile, body, growthStep).Seconds())
 		}
-		grownPosts, _ := postLoad(b, s.connectionFile, 1)
+		grownPosts, _ := postLoad(b, s.connectionFile, 1, benchRound)
 		emptyLines, grownLines := mean(rates[:3]), mean(rates[len(rates)-3:])
 		b.ReportMetric(emptyPosts, "posts/s-empty")
 		b.ReportMetric(grownPosts, "posts/s-grown")

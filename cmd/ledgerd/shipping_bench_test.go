@@ -33,7 +33,7 @@ func BenchmarkShippingLag(b *testing.B) {
 	}{
 		{"posts", func(b *testing.B, s *realService) float64 {
 			b.Helper()
-			rate, _ := postLoad(b, s.connectionFile, 8)
+			rate, _ := postLoad(b, s.connectionFile, 8, benchRound)
 			return rate
 		}},
 		{"bulk", func(b *testing.B, s *realService) float64 {
