@@ -141,6 +141,15 @@ func (c *bootstrapCmd) Run(p *process) error {
 	if same != database {
 		return errors.New("LEDGERD_MIGRATE_URL and LEDGERD_DATABASE_URL name different databases")
 	}
+	if c.ClickhouseURL != "" { // what is malformed is refused before anything is changed
+		client, err := clickhouse.Open(c.ClickhouseURL)
+		if err != nil {
+			return fmt.Errorf("LEDGERD_CLICKHOUSE_URL: %w", err)
+		}
+		if err := client.Close(); err != nil {
+			return err
+		}
+	}
 	if err := postgres.Bootstrap(p.ctx, c.AdminURL, database, owner, service); err != nil {
 		return err
 	}

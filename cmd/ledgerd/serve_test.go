@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"ledgerd/api"
 	"ledgerd/internal/devstack/chtest"
 	"ledgerd/internal/devstack/pgtest"
@@ -74,7 +76,21 @@ func databaseOf(url string) string {
 	return name
 }
 
-// Bootstrap makes everything that serve needs, can be run again, and serve answers with its tokens.
+// databases is how many databases of a name a server has.
+func databases(t *testing.T, admin, name string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, name).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Bootstrap makes everything that serve needs, refuses what is malformed before it changes anything, can be run again, and serve answers with its tokens.
 func TestBootstrapThenServe(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.NewCluster(t)
@@ -87,6 +103,13 @@ func TestBootstrapThenServe(t *testing.T) {
 	args := []string{
 		"bootstrap", "--admin-url", admin, "--migrate-url", login("ledger_owner"), "--database-url", login("ledger_svc"),
 		"--data-dir", dir, "--signing-key-file", key, "--origin", "audit.example/ledger", "--tenant", "north", "--clickhouse-url", chtest.NewDatabase(t),
+	}
+	malformed := slices.Concat(args[:len(args)-1], []string{"clickhouse.example:9000"})
+	if code, _, stderr := command(t.Context(), malformed...); code != 1 || !strings.Contains(stderr, "LEDGERD_CLICKHOUSE_URL") || strings.Contains(stderr, "clickhouse.example") {
+		t.Fatalf("a malformed ClickHouse URL: exit %d, %s", code, stderr)
+	}
+	if n := databases(t, admin, "audit"); n != 0 {
+		t.Fatal("a bootstrap that was refused made the database")
 	}
 	for range 2 {
 		if code, stdout, stderr := command(t.Context(), args...); code != 0 || !strings.Contains(stdout, "dev.json") {

@@ -70,21 +70,22 @@ func (c *Client) Close() error { return c.conn.Close() }
 // Ping says whether the server answers.
 func (c *Client) Ping(ctx context.Context) error { return translate(c.conn.Ping(ctx)) }
 
-// rejections are the codes by which a server refuses rows for what they hold.
-var rejections = []int32{
-	6,   // CANNOT_PARSE_TEXT
-	53,  // TYPE_MISMATCH
-	70,  // CANNOT_CONVERT_TYPE
-	128, // TOO_LARGE_ARRAY_SIZE
-	131, // TOO_LARGE_STRING_SIZE
-	190, // SIZES_OF_ARRAYS_DONT_MATCH
-	321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
-	349, // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
-	395, // FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, of a constraint or a materialized view
-	469, // VIOLATED_CONSTRAINT
+// rejections are the codes by which a server refuses rows for what they hold, with its names for them.
+var rejections = map[int32]string{
+	6:   "CANNOT_PARSE_TEXT",
+	53:  "TYPE_MISMATCH",
+	70:  "CANNOT_CONVERT_TYPE",
+	128: "TOO_LARGE_ARRAY_SIZE",
+	131: "TOO_LARGE_STRING_SIZE",
+	190: "SIZES_OF_ARRAYS_DONT_MATCH",
+	321: "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE",
+	349: "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN",
+	395: "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO", // of a constraint or a materialized view
+	469: "VIOLATED_CONSTRAINT",
 }
 
-// translate turns a driver's error into one of ours. A nil error stays nil.
+// translate turns a driver's error into one of ours. A nil error stays nil. Of a rejection only its code is told: the
+// server's text quotes the row, and where it is kept no erasure would find it.
 func translate(err error) error {
 	var e *ch.Exception
 	switch {
@@ -92,8 +93,10 @@ func translate(err error) error {
 		return nil
 	case errors.Is(err, context.Canceled):
 		return err
-	case errors.As(err, &e) && slices.Contains(rejections, e.Code), errors.Is(err, ch.ErrBatchInvalid):
-		return fmt.Errorf("%w: %w", ErrRejected, err)
+	case errors.As(err, &e) && rejections[e.Code] != "":
+		return fmt.Errorf("%w: code %d, %s", ErrRejected, e.Code, rejections[e.Code])
+	case errors.Is(err, ch.ErrBatchInvalid):
+		return fmt.Errorf("%w: %w", ErrRejected, ch.ErrBatchInvalid)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
