@@ -17,3 +17,8 @@ func (a *API) TakeReads(patience time.Duration, leaving int64) (giveBack func())
 
 // SetWideLines makes questions wide that read more than so many lines. Call it before the first request.
 func (a *API) SetWideLines(lines int) { a.wideLines = lines }
+
+// EnterMemory takes some MiB as an answer to a tenant does.
+func (a *API) EnterMemory(ctx context.Context, tenant string, mib int64) (leave func(), err error) {
+	return a.memory.enter(ctx, tenant, mib)
+}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -13,7 +14,10 @@ import (
 const (
 	readMemory   = 1 << 10 // MiB
 	readPatience = 5 * time.Second
-	readsEach    = 32 // of one tenant, waiting ones included, so that it can't keep the others out for long
+
+	// What one tenant may have, so that it can't keep the others out for long: memory, and answers, waiting ones included.
+	tenantMemory = readMemory / 2
+	tenantReads  = 32
 )
 
 // largeRecordMemory is what checking and recording a record holds, in MiB, of those that are larger than an entry usually may be.
@@ -22,30 +26,45 @@ const largeRecordMemory = 32
 // memoryRoom is the memory that large answers share, and the checks of large records.
 type memoryRoom struct {
 	memory   *semaphore.Weighted
-	tenants  *slots
 	patience time.Duration
+
+	mu      sync.Mutex
+	tenants map[string]*tenantShare // of those that hold memory or wait for it
+}
+
+// tenantShare is what a tenant has of it.
+type tenantShare struct {
+	memory *semaphore.Weighted
+	reads  int
 }
 
 func newMemoryRoom() *memoryRoom {
-	return &memoryRoom{memory: semaphore.NewWeighted(readMemory), tenants: newSlots(1<<10, readsEach), patience: readPatience}
+	return &memoryRoom{memory: semaphore.NewWeighted(readMemory), patience: readPatience, tenants: map[string]*tenantShare{}}
 }
 
 // errNoRoom refuses a read that found no room in time.
 var errNoRoom = &fault{code: "busy", detail: "others take all the memory that there is for large records and answers; ask again"}
 
-// enter waits its turn for some MiB. leave, never nil, gives them back, once the answer is sent.
+// enter waits its turn for some MiB, at most a tenant's share. leave, never nil, gives them back, once the answer is sent.
 func (r *memoryRoom) enter(ctx context.Context, tenant string, mib int64) (leave func(), err error) {
 	nothing := func() {}
 	if mib == 0 {
 		return nothing, nil
 	}
-	if !r.tenants.take(tenant) {
+	own := r.join(tenant)
+	if own == nil {
 		return nothing, errNoRoom
 	}
 	patience, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
-	if err := r.memory.Acquire(patience, mib); err != nil {
-		r.tenants.release(tenant)
+	err = own.memory.Acquire(patience, mib) // first, or what waits for it would take the others' memory meanwhile
+	if err == nil {
+		if err = r.memory.Acquire(patience, mib); err != nil {
+			own.memory.Release(mib)
+		}
+	}
+	if err != nil {
+		r.part(tenant)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nothing, ctx.Err() // the caller has gone
 		}
@@ -53,6 +72,33 @@ func (r *memoryRoom) enter(ctx context.Context, tenant string, mib int64) (leave
 	}
 	return func() {
 		r.memory.Release(mib)
-		r.tenants.release(tenant)
+		own.memory.Release(mib)
+		r.part(tenant)
 	}, nil
+}
+
+// join gives a tenant's share; nil when it reads as much at once as it may.
+func (r *memoryRoom) join(tenant string) *tenantShare {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.tenants[tenant]
+	if own == nil {
+		own = &tenantShare{memory: semaphore.NewWeighted(tenantMemory)}
+		r.tenants[tenant] = own
+	}
+	if own.reads == tenantReads {
+		return nil
+	}
+	own.reads++
+	return own
+}
+
+func (r *memoryRoom) part(tenant string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own := r.tenants[tenant]; own.reads > 1 {
+		own.reads--
+		return
+	}
+	delete(r.tenants, tenant)
 }

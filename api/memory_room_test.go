@@ -64,6 +64,38 @@ func TestLargeAnswersShareMemory(t *testing.T) {
 	}
 }
 
+// A tenant whose readers are slow has its share of the memory and no more: the others' answers find room.
+func TestTenantsShareMemory(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.AddTenant(t, "umbrella")
+	other := s.token(t, "umbrella", kinds.Auditor, time.Now(), time.Hour)
+	giveBack := s.api.TakeReads(time.Millisecond, 1<<10)
+	var slow []func()
+	for { // as much as it gets
+		leave, err := s.api.EnterMemory(t.Context(), "acme", 128)
+		if err != nil {
+			break
+		}
+		slow = append(slow, leave)
+	}
+	if got := s.as(t, kinds.Auditor, "GET", "/v1/entries", ""); got.status != 503 || got.problem(t).Code != "busy" {
+		t.Errorf("more than its share: %d %s", got.status, got.body)
+	}
+	for range 2 {
+		if got := s.do(t, "GET", "/v1/audit/egress?from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z", other, ""); got.status != 200 {
+			t.Errorf("another tenant: %d %s", got.status, got.body)
+		}
+	}
+	for _, leave := range slow {
+		leave()
+	}
+	giveBack()
+	if got := s.as(t, kinds.Auditor, "GET", "/v1/entries", ""); got.status != 200 {
+		t.Errorf("once it was given back: %d %s", got.status, got.body)
+	}
+}
+
 // A question whose body is still on its way takes no memory from those that can be answered.
 func TestSlowQuestionHoldsNoMemory(t *testing.T) {
 	t.Parallel()
