@@ -25,6 +25,15 @@ type garbler struct {
 
 func newGarbler(t *testing.T, serviceURL string) *garbler {
 	t.Helper()
+	g := &garbler{}
+	g.url = between(t, serviceURL, g.pass, func(client, server net.Conn) { _, _ = io.Copy(client, server) })
+	return g
+}
+
+// between stands between a process and its database. It gives the URL to connect to, and both directions of each
+// connection to somebody who passes on what comes; whoever returns ends his direction's destination.
+func between(t *testing.T, serviceURL string, up, down func(to, from net.Conn)) string {
+	t.Helper()
 	u, err := url.Parse(serviceURL)
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +48,6 @@ func newGarbler(t *testing.T, serviceURL string) *garbler {
 		t.Fatal(err)
 	}
 	network, database := pgconn.NetworkAddress(config.Host, config.Port)
-	u.Host, u.RawQuery = in.Addr().String(), "sslmode=disable"
-	g := &garbler{url: u.String()}
 	go func() {
 		for {
 			client, err := in.Accept()
@@ -52,15 +59,15 @@ func newGarbler(t *testing.T, serviceURL string) *garbler {
 				client.Close()
 				return
 			}
-			go g.pass(server, client)
-			go func() { _, _ = io.Copy(client, server); client.Close() }()
+			go func() { up(server, client); server.Close() }()
+			go func() { down(client, server); client.Close() }()
 		}
 	}()
-	return g
+	u.Host, u.RawQuery = in.Addr().String(), "sslmode=disable"
+	return u.String()
 }
 
 func (g *garbler) pass(server, client net.Conn) {
-	defer server.Close()
 	b := make([]byte, 64<<10)
 	for {
 		n, err := client.Read(b)

@@ -2,9 +2,12 @@ package postgres_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,5 +88,74 @@ func TestBehindAPoisonedBatch(t *testing.T) {
 	}
 	if n := strings.Count(said.String(), "unknown"); n > 0 {
 		t.Errorf("%d outcomes were unknown: %s", n, said.String())
+	}
+}
+
+// A connection that breaks after any number of bytes, in either direction, while batches follow each other: each submission
+// is recorded once and in its order, and nobody is told that it was there before.
+func TestBehindOnAConnectionThatBreaks(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	var up, down scissors
+	store, err := postgres.Open(t.Context(), between(t, l.ServiceURL, up.pass, down.pass))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	a := postgres.StartAppender(postgres.AppenderOptions{Store: store, Keys: l.Keys, Log: slog.New(slog.DiscardHandler), Now: time.Now})
+	const each = aheadOf
+	round := func(name string) {
+		size := l.Count(t, "ledger.entries")
+		first := a.Submit(t.Context(), ledgertest.Host, consents(t, name+"-first-", 1))
+		second := a.Submit(t.Context(), ledgertest.Host, consents(t, name+"-second-", each))
+		third := a.Submit(t.Context(), ledgertest.Host, consents(t, name+"-third-", each))
+		for i, o := range slices.Concat(first(), second(), third()) {
+			if o.Err != nil || o.Recorded.Seq != int64(size+i) || o.Recorded.Replayed {
+				t.Fatalf("%s: outcome %d: %+v", name, i, o)
+			}
+		}
+	}
+	round("whole")
+	for _, after := range []int64{1, 30, 90, 150, 210, 270, 330, 390} {
+		down.after(after)
+		round(fmt.Sprintf("down-%d", after))
+		if down.left.Load() > 0 {
+			t.Errorf("the answers were not cut after %d bytes", after)
+		}
+	}
+	for after := int64(1); after < 1<<19; after += 1 << 16 {
+		up.after(after)
+		round(fmt.Sprintf("up-%d", after))
+		if up.left.Load() > 0 {
+			t.Errorf("the batches were not cut after %d bytes", after)
+		}
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if made, _ := a.Predictions(); made == 0 {
+		t.Error("no batch was predicted")
+	}
+	checkLog(t, l)
+}
+
+// scissors cut a connection once so many more bytes were passed on. None at first.
+type scissors struct{ left atomic.Int64 }
+
+func (s *scissors) after(bytes int64) { s.left.Store(bytes) }
+
+func (s *scissors) pass(to, from net.Conn) {
+	b := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(b)
+		cut := false
+		if left := s.left.Load(); left > 0 {
+			n = int(min(int64(n), left))
+			cut = s.left.Add(int64(-n)) == 0
+		}
+		if _, failed := to.Write(b[:n]); err != nil || failed != nil || cut {
+			from.Close()
+			return
+		}
 	}
 }

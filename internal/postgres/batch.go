@@ -26,7 +26,8 @@ import (
 //  5. COMMIT answered  — durable. Callers that were not answered yet ask again and are replayed.
 //
 // Where the head can be predicted step 2 comes first, and all else is one round trip: the server looks whether the head is
-// the predicted one, in the place of step 1, and refuses everything when it isn't. See predict.
+// the predicted one, in the place of step 1, and refuses everything when it isn't. See predict. A batch that is sent behind
+// another, which is not answered yet, is nothing without that one: it expects the head that the other leaves.
 func (a *Appender) commit(ctx context.Context, batch []*pending, ahead *flight) error {
 	if ahead == nil && a.predictable(batch) {
 		ahead = a.predict(ctx, batch, a.edge, nil, a.buffers[0])
