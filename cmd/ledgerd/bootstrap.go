@@ -129,6 +129,18 @@ type bootstrapCmd struct {
 	Origin         string `env:"LEDGERD_ORIGIN" placeholder:"NAME" help:"Name of the log for a new signing key; a unique one is made up."`
 }
 
+// checkClickHouse refuses a malformed URL, without reaching for the server; an empty one means none.
+func checkClickHouse(dsn string) error {
+	if dsn == "" {
+		return nil
+	}
+	client, err := clickhouse.Open(dsn)
+	if err != nil {
+		return err
+	}
+	return client.Close()
+}
+
 func (c *bootstrapCmd) Run(p *process) error {
 	database, owner, err := loginOf(c.MigrateURL, postgres.OwnerRole)
 	if err != nil {
@@ -141,14 +153,8 @@ func (c *bootstrapCmd) Run(p *process) error {
 	if same != database {
 		return errors.New("LEDGERD_MIGRATE_URL and LEDGERD_DATABASE_URL name different databases")
 	}
-	if c.ClickhouseURL != "" { // what is malformed is refused before anything is changed
-		client, err := clickhouse.Open(c.ClickhouseURL)
-		if err != nil {
-			return fmt.Errorf("LEDGERD_CLICKHOUSE_URL: %w", err)
-		}
-		if err := client.Close(); err != nil {
-			return err
-		}
+	if err := checkClickHouse(c.ClickhouseURL); err != nil { // before anything is changed
+		return fmt.Errorf("LEDGERD_CLICKHOUSE_URL: %w", err)
 	}
 	if err := postgres.Bootstrap(p.ctx, c.AdminURL, database, owner, service); err != nil {
 		return err

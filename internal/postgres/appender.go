@@ -254,7 +254,7 @@ func (a *Appender) disconnect() {
 	}
 	if f := a.ahead.flight; f != nil && f.written != nil {
 		a.conn.PgConn().Conn().Close() // else a farewell would wait for the batch that is being sent
-		<-f.written
+		_ = <-f.written                // it has failed, or is lost with the connection
 	}
 	a.ahead.flight = nil // a batch that was sent and not answered is run again like any other
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
