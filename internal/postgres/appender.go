@@ -254,7 +254,9 @@ func (a *Appender) disconnect() {
 	}
 	if f := a.ahead.flight; f != nil && f.written != nil {
 		a.conn.PgConn().Conn().Close() // else a farewell would wait for the batch that is being sent
-		_ = <-f.written                // it has failed, or is lost with the connection
+		if err := <-f.written; err != nil {
+			a.log.Debug("append: a batch on its way was lost with its connection; it will be run again", "entries", len(f.plan.batch), "error", err)
+		}
 	}
 	a.ahead.flight = nil // a batch that was sent and not answered is run again like any other
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
