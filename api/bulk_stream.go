@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// checkers is how many goroutines check the lines of one stream. Postgres, and what feeds it, need another core.
+// checkers is how many goroutines check the lines of one stream. Postgres, and what feeds it, need another core: of
+// those that there are before the service adds a thread.
 var checkers = max(1, min(4, runtime.GOMAXPROCS(0)-1))
 
 // stream reads and checks the lines of one bulk request:

@@ -34,10 +34,10 @@ func newMetrics(r *prometheus.Registry, q appender) metrics {
 		Name: "ledgerd_append_queue_entries", Help: "Entries that wait for the append transaction.",
 	}, func() float64 { return float64(q.Depth()) })
 	predicted := prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "ledgerd_append_predicted_total", Help: "Append batches that were sealed before the head was locked.",
+		Name: "ledgerd_append_predicted_total", Help: "Append batches that were sealed before the head was locked, and sent.",
 	}, func() float64 { made, _ := q.Predictions(); return float64(made) })
 	mispredicted := prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "ledgerd_append_mispredicted_total", Help: "Of these, batches that were done again: another process had appended, or an entry was known.",
+		Name: "ledgerd_append_mispredicted_total", Help: "Of these, batches that were done again: another process had appended, or an entry was known, in it or in the batch before it.",
 	}, func() float64 { _, failed := q.Predictions(); return float64(failed) })
 	readOnly := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ledgerd_log_read_only", Help: "1 while the log refuses to sign, until an operator has looked.",

@@ -37,6 +37,7 @@ const (
 )
 
 func (c *devCmd) Run(p *process) error {
+	addThread()
 	for _, address := range []string{c.Listen, c.PrivateListen} {
 		if err := loopbackOnly(address); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	_ "time/tzdata" // time zones of questions, on machines that have none
 
@@ -47,22 +48,25 @@ type process struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	tuneRuntime()
+	tuneMemory()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// tuneRuntime does, unless the user says otherwise, what suits a service beside its database. The heap grows to five times what
-// is live before it is collected: requests are short and leave little, so memory stays small, and collecting less often is
-// worth a fifth of the append rate. And one thread more than there are cores runs Go code: whoever feeds the database or
-// answers a request would else wait for milliseconds until another goroutine is done with its core.
-func tuneRuntime() {
+// tuneMemory lets the heap grow to five times what is live before it is collected, unless the user says otherwise. Requests
+// are short and leave little, so memory stays small, and collecting less often is worth a fifth of the append rate.
+func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
+}
+
+// addThread lets one thread more than there are cores run Go code in a service, unless the user says otherwise: whoever
+// feeds the database or answers a request would else wait for milliseconds until another goroutine is done with its core.
+var addThread = sync.OnceFunc(func() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	}
-}
+})
 
 // exitError ends the process with a status of its own; what there was to say has been said.
 type exitError int

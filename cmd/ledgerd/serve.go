@@ -47,6 +47,7 @@ type serveCmd struct {
 }
 
 func (c *serveCmd) Run(p *process) error {
+	addThread()
 	keys, err := readKeys(c.SigningKey, c.SigningKeyFile)
 	if err != nil {
 		return err

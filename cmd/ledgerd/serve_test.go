@@ -77,14 +77,25 @@ func databaseOf(url string) string {
 }
 
 // databases is how many databases of a name a server has.
-func databases(t *testing.T, admin, name string) (n int) {
+func databases(t *testing.T, admin, name string) int {
+	t.Helper()
+	return count(t, admin, `SELECT count(*) FROM pg_database WHERE datname = $1`, name)
+}
+
+// logsStatements is how many of the service's roles don't keep the statements that the server refuses out of its log.
+func logsStatements(t *testing.T, admin string) int {
+	t.Helper()
+	return count(t, admin, `SELECT count(*) FROM pg_roles WHERE rolname = 'ledger_svc' AND NOT coalesce('log_min_error_statement=panic' = ANY(rolconfig), false)`)
+}
+
+func count(t *testing.T, admin, sql string, args ...any) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), admin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_database WHERE datname = $1`, name).Scan(&n); err != nil {
+	if err := conn.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -115,6 +126,9 @@ func TestBootstrapThenServe(t *testing.T) {
 		if code, stdout, stderr := command(t.Context(), args...); code != 0 || !strings.Contains(stdout, "dev.json") {
 			t.Fatalf("bootstrap: exit %d, %s%s", code, stdout, stderr)
 		}
+	}
+	if n := logsStatements(t, admin); n != 0 {
+		t.Error("the server's log may keep refused statements of the service")
 	}
 	conn, err := readConnection(dir)
 	if err != nil || len(conn.Tokens) != len(kinds.Roles) || !strings.HasPrefix(conn.LogKeys[0], "audit.example/ledger+") {

@@ -24,7 +24,7 @@ type verifyEvidenceCmd struct {
 }
 
 func (c *verifyEvidenceCmd) Run(p *process) error {
-	if os.Getenv("GOGC") == "" { // what tuneRuntime gives the service for speed is no good on an auditor's laptop
+	if os.Getenv("GOGC") == "" { // what tuneMemory gives the service for speed is no good on an auditor's laptop
 		defer debug.SetGCPercent(debug.SetGCPercent(100))
 	}
 	report, err := c.verify(p)

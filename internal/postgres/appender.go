@@ -91,8 +91,9 @@ func (a *Appender) Close(ctx context.Context) error {
 // Depth is the number of requests that wait in the queue.
 func (a *Appender) Depth() int { return a.queue.len() }
 
-// Predictions is how many batches were sealed before the head was locked, and how many of these the server then refused,
-// because somebody else had appended or a key was known, so that they were done again under the lock.
+// Predictions is how many batches were sent that had been sealed before the head was locked, and how many of these the server
+// then refused, because somebody else had appended or a key was known, in it or in the batch before it, so that they were done
+// again under the lock.
 func (a *Appender) Predictions() (made, failed int64) {
 	return a.predicted.Load(), a.mispredicted.Load()
 }

@@ -18,8 +18,9 @@ import (
 // wrote). What a crash, of us or of the server, means after each step:
 //
 //  1. lock and look up — nothing was written; the lock goes with the session.
-//  2. seal, sign       — memory only. A signature over a tree that is not committed exists in this process alone and is
-//     released by nobody; the same size may be signed again later with another root, never after a commit.
+//  2. seal, sign       — memory only. A signature over a tree that is not committed goes to the server alone and is released
+//     by nobody, its log included (see makeRoles); the same size may be signed again later with another root, never after a
+//     commit.
 //  3. COPY, head       — not visible to anybody; rolled back.
 //  4. COMMIT sent      — the outcome is unknown until the answer: either all of it is there or nothing. The batch is run
 //     again and step 1 finds its keys, so each caller still gets its one answer.
@@ -32,8 +33,11 @@ func (a *Appender) commit(ctx context.Context, batch []*pending, ahead *flight) 
 	if ahead == nil && a.predictable(batch) {
 		ahead = a.predict(ctx, batch, a.edge, nil, a.buffers[0])
 	}
+	if ahead != nil && ahead.written != nil && a.loaded && !a.continues(ahead) {
+		// What comes next on this connection would be the answer to a batch that nobody waits for.
+		return fmt.Errorf("%w: a batch was sent that does not continue the log", kinds.ErrUnavailable)
+	}
 	if ahead != nil && a.continues(ahead) {
-		a.predicted.Add(1)
 		err := a.fly(ctx, ahead)
 		if !isMispredicted(err) {
 			return err
@@ -98,7 +102,7 @@ func (a *Appender) fly(ctx context.Context, f *flight) error {
 		a.launch(f)
 	}
 	a.lookAhead(ctx, f)
-	if err := <-f.written; err != nil {
+	if err := a.sent(ctx, f); err != nil {
 		return err
 	}
 	if a.ahead.flight != nil {
@@ -117,8 +121,22 @@ func (a *Appender) fly(ctx context.Context, f *flight) error {
 
 // launch begins to send a batch; whatever was sent before must be written by then.
 func (a *Appender) launch(f *flight) {
+	if f.from != nil {
+		a.predicted.Add(1)
+	}
 	f.written = make(chan error, 1)
 	go func(conn net.Conn, deadline time.Time) { f.written <- f.write(conn, deadline) }(a.conn.PgConn().Conn(), time.Now().Add(a.timeout))
+}
+
+// sent waits until a batch is written. What is not when ctx ends never will be.
+func (a *Appender) sent(ctx context.Context, f *flight) error {
+	select {
+	case err := <-f.written:
+		return err
+	case <-ctx.Done():
+		a.conn.PgConn().Conn().Close() // ends the writing
+		return errors.Join(fmt.Errorf("%w: %w", kinds.ErrUnavailable, ctx.Err()), <-f.written)
+	}
 }
 
 // recall waits until the batch that was sent behind a refused one is refused as well, which it is: the transaction that
@@ -129,13 +147,17 @@ func (a *Appender) recall(ctx context.Context) error {
 	if f == nil || f.written == nil {
 		return nil
 	}
-	if err := <-f.written; err != nil {
+	if err := a.sent(ctx, f); err != nil {
 		return err
 	}
 	var refused *pgconn.PgError
-	if err := receive(ctx, a.conn.PgConn()); !errors.As(err, &refused) {
-		return fmt.Errorf("%w: a batch behind a refused one was not refused: %w", kinds.ErrUnavailable, err)
+	switch err := receive(ctx, a.conn.PgConn()); {
+	case err == nil:
+		return fmt.Errorf("%w: a batch behind a refused one was not refused", kinds.ErrUnavailable)
+	case !errors.As(err, &refused):
+		return err
 	}
+	a.mispredicted.Add(1)
 	return nil
 }
 

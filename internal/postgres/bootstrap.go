@@ -53,8 +53,13 @@ func makeRoles(ctx context.Context, admin *pgx.Conn, ownerPassword, servicePassw
 			return fmt.Errorf("making role %s: %w", r.name, redactPassword(err))
 		}
 	}
-	_, err := admin.Exec(ctx, "GRANT "+EraserRole+" TO "+OwnerRole)
-	return err
+	// The statement of a batch that is refused holds a signed checkpoint of what was never committed: no log may keep it.
+	for _, sql := range []string{"GRANT " + EraserRole + " TO " + OwnerRole, "ALTER ROLE " + ServiceRole + " SET log_min_error_statement = panic"} {
+		if _, err := admin.Exec(ctx, sql); err != nil {
+			return fmt.Errorf("making roles: %w", err)
+		}
+	}
+	return nil
 }
 
 // redactPassword keeps the statement, and so the password, out of an error's text: only the server's code is kept.

@@ -36,9 +36,13 @@ type copyBuffer struct {
 	rows   int // of the last of them
 }
 
-// copyRows is how many rows one COPY has at most. The server keeps a slot for each row of up to a thousand, and what it does
-// to make and free them grows with their square.
-const copyRows = 256
+// Bounds of a batch's COPYs. The server keeps a slot for each row of up to a thousand, and what it does to make and free them
+// grows with their square: hence some rows each. It also answers each one before it reads on, and stops reading once a few
+// hundred answers wait for a client that is still writing: hence few COPYs for a table, of which the last has the rest.
+const (
+	copyRows = 256
+	copyMost = batchEntries / copyRows
+)
 
 // keptCapacity is the largest buffer in bytes that is kept from batch to batch. What an unusual batch needed goes back.
 const keptCapacity = 2 * batchBytes
@@ -70,12 +74,15 @@ func (c *copyBuffer) end() {
 	c.rows = 0
 }
 
-// contentOverhead is what a row of contents has beside the content, in bytes: lengths, seq and salt.
-const contentOverhead = 48
+// What contents have beside the content, in bytes: each row lengths, seq and salt; each COPY what opens and ends it.
+const (
+	contentOverhead = 48
+	copyOverhead    = 64
+)
 
 // grow makes room for the contents of a batch at once; a large one would be copied several times on the way.
 func (c *copyBuffer) grow(batch []*pending) {
-	room := len(batch) * contentOverhead
+	room := len(batch)*contentOverhead + copyMost*copyOverhead
 	for _, p := range batch {
 		room += p.bytes()
 	}
@@ -92,7 +99,7 @@ func (c *copyBuffer) addParts(first, rest []any) error {
 	if len(first)+len(rest) != len(c.target.oids) {
 		return fmt.Errorf("%s: %d values for %d columns", c.target.name, len(first)+len(rest), len(c.target.oids))
 	}
-	if c.rows == 0 || c.rows == copyRows {
+	if c.rows == 0 || c.rows == copyRows && c.copies < copyMost {
 		c.begin()
 	}
 	c.data = binary.BigEndian.AppendUint16(c.data, uint16(len(c.target.oids)))

@@ -18,27 +18,35 @@ import (
 )
 
 // A process that stops in the middle of a batch, with the head's lock in its hand and the server waiting for the rest of a
-// COPY, does not stop the others: they end its session.
+// COPY, or for room for its answers, does not stop the others: they end its session.
 func TestPausedHolderOfTheHeadIsEnded(t *testing.T) {
 	t.Parallel()
-	l := ledgertest.New(t)
-	paused := connect(t, l.ServiceURL)
-	for _, sql := range []string{"BEGIN", "SELECT size FROM ledger.head FOR UPDATE"} {
-		if _, err := paused.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
+	for waits, query := range map[string]string{
+		"ClientRead":  "COPY ledger.keys FROM STDIN (FORMAT binary)",
+		"ClientWrite": "SELECT repeat('answer', 1000) FROM generate_series(1, 100000)",
+	} {
+		t.Run(waits, func(t *testing.T) {
+			t.Parallel()
+			l := ledgertest.New(t)
+			paused := connect(t, l.ServiceURL)
+			for _, sql := range []string{"BEGIN", "SELECT size FROM ledger.head FOR UPDATE"} {
+				if _, err := paused.Exec(t.Context(), sql); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := paused.PgConn().Frontend()
+			out.SendQuery(&pgproto3.Query{String: query})
+			if err := out.Flush(); err != nil { // and nothing follows, nor is anything read
+				t.Fatal(err)
+			}
+			start := time.Now()
+			if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Consent(t, "k", "p")); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("the other process was held up for %v", time.Since(start))
+			checkLog(t, l)
+		})
 	}
-	out := paused.PgConn().Frontend()
-	out.SendQuery(&pgproto3.Query{String: "COPY ledger.keys FROM STDIN (FORMAT binary)"})
-	if err := out.Flush(); err != nil { // and nothing follows
-		t.Fatal(err)
-	}
-	start := time.Now()
-	if _, err := l.Appender.Append(t.Context(), ledgertest.Host, ledgertest.Consent(t, "k", "p")); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("the other process was held up for %v", time.Since(start))
-	checkLog(t, l)
 }
 
 // The database goes away in the middle of everything: whatever was acknowledged is there, each post has exactly one

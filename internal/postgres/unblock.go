@@ -14,7 +14,7 @@ func isLockTimeout(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "55P03"
 }
 
-// unblock ends sessions of our own role that hold the head's lock while the server waits for their client: a process that
+// unblock ends sessions of our own role that hold the head's lock while the server waits for their client, to write or to read: a process that
 // was paused, or whose machine went away, in the middle of a batch. No timeout of the server fires there, neither for idle
 // transactions nor for statements, while COPY data or the rest of a pipeline is awaited. What the session had not committed
 // is rolled back; its process, should it live, finds its batch unanswered and runs it again.
@@ -24,7 +24,7 @@ func (a *Appender) unblock(ctx context.Context) {
 		FROM pg_stat_activity s JOIN pg_locks l ON l.pid = s.pid
 		WHERE s.usename = current_user AND s.datname = current_database() AND s.pid <> pg_backend_pid()
 		  AND l.locktype = 'relation' AND l.relation = 'ledger.head'::regclass AND l.mode = 'RowShareLock' AND l.granted
-		  AND s.wait_event = 'ClientRead' AND s.xact_start < clock_timestamp() - interval '1 second'`)
+		  AND s.wait_event IN ('ClientRead', 'ClientWrite') AND s.xact_start < clock_timestamp() - interval '1 second'`)
 	if err != nil {
 		a.log.Warn("append: looking for who holds the head", "error", err)
 		return
