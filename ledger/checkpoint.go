@@ -5,10 +5,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
+	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -34,7 +34,7 @@ func (c Checkpoint) Sign(signers ...note.Signer) ([]byte, error) {
 }
 
 func (c Checkpoint) text() string {
-	return c.Origin + "\n" + strconv.FormatInt(c.Size, 10) + "\n" + base64.StdEncoding.EncodeToString(c.Root[:]) + "\n"
+	return torchwood.Checkpoint{Origin: c.Origin, Tree: tlog.Tree{N: c.Size, Hash: c.Root}}.String()
 }
 
 // SignedCheckpoint is a checkpoint whose signature by the log's own key was verified. Only OpenCheckpoint makes one; the
@@ -110,19 +110,14 @@ func ReadCheckpoint(msg []byte) (Checkpoint, error) {
 }
 
 func parseCheckpoint(text string) (Checkpoint, error) {
-	lines := strings.Split(text, "\n")
-	if len(lines) != 4 || lines[3] != "" {
+	stated, err := torchwood.ParseCheckpoint(text)
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("%w: %w", ErrCheckpoint, err)
+	}
+	if stated.Extension != "" {
 		return Checkpoint{}, fmt.Errorf("%w: three lines are required", ErrCheckpoint)
 	}
-	size, err := strconv.ParseInt(lines[1], 10, 64)
-	if err != nil || size < 0 {
-		return Checkpoint{}, fmt.Errorf("%w: malformed size", ErrCheckpoint)
-	}
-	root, err := base64.StdEncoding.DecodeString(lines[2])
-	if err != nil || len(root) != tlog.HashSize {
-		return Checkpoint{}, fmt.Errorf("%w: malformed root hash", ErrCheckpoint)
-	}
-	c := Checkpoint{Origin: lines[0], Size: size, Root: tlog.Hash(root)}
+	c := Checkpoint{Origin: stated.Origin, Size: stated.N, Root: stated.Hash}
 	if c.text() != text {
 		return Checkpoint{}, fmt.Errorf("%w: not in canonical form", ErrCheckpoint)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"filippo.io/torchwood"
+	"pgregory.net/rapid"
+
 	"ledgerd/ledger"
 )
 
@@ -45,6 +48,31 @@ func TestProofTextForm(t *testing.T) {
 	if !slices.Equal(lines, want) {
 		t.Errorf("got\n%q, want\n%q", lines, want)
 	}
+}
+
+// Another's verifier takes what we write, and nothing that we read is a proof to us and none to it.
+func TestProofTextAgreesWithTorchwood(t *testing.T) {
+	f, k := grown(t), newKey(t, origin)
+	policy := torchwood.ThresholdPolicy(2, torchwood.OriginPolicy(origin), torchwood.SingleVerifierPolicy(k.verifier))
+	rapid.Check(t, func(rt *rapid.T) {
+		size := rapid.Int64Range(1, 700).Draw(rt, "size")
+		index := rapid.Int64Range(0, size-1).Draw(rt, "index")
+		p := ledger.Proof{Index: index, Hashes: path(t, f, index, size), Checkpoint: sign(t, f.at(size), k)}
+		text := p.Format()
+		if err := torchwood.VerifyProof(policy, leaf(index), text); err != nil {
+			rt.Fatalf("leaf %d of %d: %v", index, size, err)
+		}
+		at := rapid.IntRange(0, len(text)-1).Draw(rt, "at")
+		text[at] = rapid.Byte().Draw(rt, "byte")
+		theirs := torchwood.VerifyProof(policy, leaf(index), text)
+		q, err := ledger.ParseProof(text)
+		if err == nil {
+			_, err = q.Check(leaf(index), origin, k.verifier)
+		}
+		if err == nil && theirs != nil {
+			rt.Errorf("byte %d as %q: a proof to us and not to torchwood: %v", at, text[at], theirs)
+		}
+	})
 }
 
 // What a lenient parser lets through, and more.

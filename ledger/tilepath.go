@@ -2,14 +2,16 @@ package ledger
 
 import (
 	"errors"
-	"strconv"
-	"strings"
 
+	"filippo.io/torchwood"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// TileHeight is the height of a tile in levels of the tree: 8, so that a full tile is TileWidth wide (C2SP tlog-tiles).
-const TileHeight = 8
+// The shape of a tile (C2SP tlog-tiles).
+const (
+	TileHeight = torchwood.TileHeight // levels of the tree in a tile: 8
+	TileWidth  = torchwood.TileWidth  // hashes in a full tile: 256
+)
 
 // EntriesLevel is the level of a tlog.Tile that stands for an entry bundle, the leaves themselves.
 const EntriesLevel = -1
@@ -24,21 +26,13 @@ var ErrTilePath = errors.New("not a path of C2SP tlog-tiles")
 // "tile/<L>/<N>[.p/<W>]" or "tile/entries/<N>[.p/<W>]".
 func FormatTilePath(t tlog.Tile) string {
 	t.H = TileHeight
-	path := strings.TrimPrefix(t.Path(), "tile/"+strconv.Itoa(TileHeight)+"/")
-	if rest, ok := strings.CutPrefix(path, "data/"); ok { // what sumdb calls an entry bundle
-		path = "entries/" + rest
-	}
-	return "tile/" + path
+	return torchwood.TilePath(t)
 }
 
 // ParseTilePath reads a path as FormatTilePath writes it: level 0 to 63 or "entries", index in groups of three digits, all
 // but the last with an x before them, width 1 to 255 for a partial tile. Any other spelling is ErrTilePath.
 func ParseTilePath(path string) (tlog.Tile, error) {
-	level, rest, _ := strings.Cut(strings.TrimPrefix(path, "tile/"), "/")
-	if level == "entries" {
-		level = "data"
-	}
-	t, err := tlog.ParseTilePath("tile/" + strconv.Itoa(TileHeight) + "/" + level + "/" + rest)
+	t, err := torchwood.ParseTilePath(path)
 	if err != nil || t.L > maxTileLevel || FormatTilePath(t) != path {
 		return tlog.Tile{}, ErrTilePath
 	}

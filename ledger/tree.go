@@ -9,9 +9,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// TileWidth is the number of hashes in a full tile (C2SP tlog-tiles).
-const TileWidth = 256
-
 // Tile is a full tile: 256 hashes of the tree's level 8·Level, and the root over them, which is also the hash at
 // position Index of the tiles one level up.
 type Tile struct {

@@ -46,7 +46,7 @@ var may = map[string][]string{
 }
 
 // coreLibraries are the foreign modules that a core may import.
-var coreLibraries = []string{"golang.org/x/mod/", "github.com/transparency-dev/merkle", "github.com/go-json-experiment/json", "github.com/gowebpki/jcs"}
+var coreLibraries = []string{"golang.org/x/mod/", "github.com/transparency-dev/merkle", "filippo.io/torchwood", "github.com/go-json-experiment/json", "github.com/gowebpki/jcs"}
 
 // impure are standard packages that do I/O, read a clock's worth of state or draw randomness. A core needs none; time.Time
 // it may hold, time.Now it may not call, which TestCoresReadNoClock looks after.
