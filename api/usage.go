@@ -59,6 +59,7 @@ type FreshnessBody struct {
 	TreeSize   int64 `json:"tree_size" jsonschema:"entries below this are recorded"`
 	Covers     int64 `json:"covers" jsonschema:"entries below this are in what comes from the answer's source; less than tree_size while clickhouse is behind"`
 	LagSeconds int64 `json:"lag_seconds" jsonschema:"age of the oldest entry that is not covered"`
+	Changing   bool  `json:"changing" jsonschema:"clickhouse was being rewritten, by an erasure, a repair or a rebuild, while it answered: sums may be short, ask again"`
 }
 
 // UsageGroup is one sum.
@@ -166,15 +167,23 @@ func (a *API) sumUsage(c *call, q metering.Question) (UsageBody, error) {
 	if body.Source, body.Totals.Source, err = a.sourcesOf(c, q); err != nil {
 		return body, err
 	}
-	if body.Freshness, err = a.freshness(c.ctx(), q, body.Source); err != nil {
+	before, err := a.shippedFor(c.ctx(), body)
+	if err != nil {
 		return body, err
 	}
+	body.Freshness = freshness(q, before)
 	groups, err := a.usageGroups(c.ctx(), q, body)
 	if err != nil {
 		return body, err
 	}
 	body.Groups = groupBodies(groups, q.By, zone)
-	body.Totals, err = a.usageTotals(c.ctx(), q, body)
+	if body.Totals, err = a.usageTotals(c.ctx(), q, body); err != nil {
+		return body, err
+	}
+	after, err := a.shippedFor(c.ctx(), body)
+	if before != nil && after != nil {
+		body.Freshness.Changing = before.Changing || after.Changing || before.Changes != after.Changes
+	}
 	return body, err
 }
 

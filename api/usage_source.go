@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"ledgerd/internal/kinds"
 	"ledgerd/metering"
@@ -31,20 +32,25 @@ func (a *API) sourcesOf(c *call, q metering.Question) (groups, totals string, er
 	return sourcePostgres, sourcePostgres, nil
 }
 
-// freshness says what an answer from a source covers.
-func (a *API) freshness(ctx context.Context, q metering.Question, source string) (FreshnessBody, error) {
-	f := FreshnessBody{TreeSize: q.Below, Covers: q.Below}
-	if source == sourcePostgres {
-		return f, nil
+// shippedFor says how far the source of an answer is; nil where it is the truth itself.
+func (a *API) shippedFor(ctx context.Context, body UsageBody) (*metering.Shipping, error) {
+	if body.Source == sourcePostgres {
+		return nil, nil
 	}
 	if a.usage == nil {
-		return f, &fault{code: "projection-unavailable", detail: "this server has no ClickHouse; sums by anything but frame are answered from postgres"}
+		return nil, &fault{code: "projection-unavailable", detail: "this server has no ClickHouse; sums by anything but frame are answered from postgres"}
 	}
 	shipped, err := a.store.Shipping(ctx)
-	if err == nil && shipped.NextSeq < q.Below {
+	return &shipped, err
+}
+
+// freshness says what an answer from a source covers.
+func freshness(q metering.Question, shipped *metering.Shipping) FreshnessBody {
+	f := FreshnessBody{TreeSize: q.Below, Covers: q.Below}
+	if shipped != nil && shipped.NextSeq < q.Below {
 		f.Covers, f.LagSeconds = shipped.NextSeq, int64(shipped.Lag.Seconds())
 	}
-	return f, err
+	return f
 }
 
 // usageGroups asks the source that the body names. ClickHouse is asked for what the answer covers and not for a batch that is
@@ -84,6 +90,9 @@ func (a *API) usageTotals(ctx context.Context, q metering.Question, body UsageBo
 
 // projectionAway is the problem of a question that ClickHouse was to answer and did not.
 func (a *API) projectionAway(err error) error {
+	if errors.Is(err, context.Canceled) { // by the caller, who is gone
+		return err
+	}
 	a.log.Warn("asking ClickHouse", "error", err)
 	return &fault{code: "projection-unavailable", detail: "ClickHouse does not answer, and the question needs it: it is by frame, or of more lines than are summed up from " +
 		"postgres unasked; sums by anything but frame are also answered by source=postgres, and fast for a shorter period or one customer"}

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -325,6 +326,94 @@ func TestUsageIsVerifiedAgain(t *testing.T) {
 	if v := body.Verification; v == nil || !v.Verified || v.Entries != 3 || v.Failed != 0 || v.Checkpoint == "" {
 		t.Fatalf("%+v", body.Verification)
 	}
+}
+
+// during is a projection beside which something happens while it is asked.
+type during struct {
+	api.UsageProjection
+	happens func()
+}
+
+func (d *during) Usage(ctx context.Context, q metering.Question) ([]metering.Group, error) {
+	groups, err := d.UsageProjection.Usage(ctx, q)
+	d.happens()
+	return groups, err
+}
+
+// An answer says that ClickHouse was being rewritten: before it, during it, and whole within it. One from Postgres is never short.
+func TestUsageSaysThatItMayBeShort(t *testing.T) {
+	t.Parallel()
+	dsn := chtest.NewDatabase(t)
+	if _, err := clickhouse.Migrate(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	ch, err := clickhouse.Open(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ch.Close() })
+	beside := &during{UsageProjection: ch, happens: func() {}}
+	s := newServiceWith(t, beside)
+	s.use(t, "r", "c", may, map[string]int{"north": 5})
+	begin := func() {
+		if err := s.Store.BeginRebuild(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	end := func() {
+		if err := s.Store.RestartShipping(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		within func()
+		source string
+		want   bool
+	}{
+		{"nothing happens", func() {}, "clickhouse", false},
+		{"it begins within", begin, "clickhouse", true},
+		{"it goes on", func() {}, "clickhouse", true},
+		{"it goes on, and the truth is asked", func() {}, "postgres", false},
+		{"it ends within", end, "clickhouse", true},
+		{"it is over", func() {}, "clickhouse", false},
+		{"it begins and ends within", func() { begin(); end() }, "clickhouse", true},
+	} {
+		beside.happens = c.within
+		if body := s.ask(t, "/v1/usage", "group_by", "day", "source", c.source); body.Freshness.Changing != c.want {
+			t.Errorf("%s: %+v", c.name, body.Freshness)
+		}
+	}
+}
+
+// A caller who is gone while ClickHouse works is not told that it is away, and nobody is warned.
+func TestCallerGoesWhileClickHouseIsAsked(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := &cancelled{cancel: cancel}
+	s := newServiceWith(t, gone)
+	s.use(t, "r", "c", may, map[string]int{"north": 5})
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/usage?"+yearOf("group_by", "frame"), nil)
+	r.Header.Set("Authorization", "Bearer "+s.tokens[kinds.Auditor])
+	w := httptest.NewRecorder()
+	s.api.Handler().ServeHTTP(w, r)
+	if !gone.asked || w.Body.Len() > 0 {
+		t.Fatalf("asked: %v; %d %s", gone.asked, w.Code, w.Body)
+	}
+}
+
+// cancelled is a projection whose caller goes while it is asked.
+type cancelled struct {
+	api.UsageProjection
+	cancel context.CancelFunc
+	asked  bool
+}
+
+func (c *cancelled) Usage(ctx context.Context, _ metering.Question) ([]metering.Group, error) {
+	c.asked = true
+	c.cancel()
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 func TestUsageAsCSV(t *testing.T) {

@@ -63,6 +63,8 @@ type UsageFreshness struct {
 	TreeSize   int64 `json:"tree_size"`
 	Covers     int64 `json:"covers"`
 	LagSeconds int64 `json:"lag_seconds"`
+	// Changing says that ClickHouse was being rewritten while it answered, by an erasure, a repair or a rebuild: sums may be short.
+	Changing bool `json:"changing"`
 }
 
 // UsageGroup is one sum. Its numbers are decimal strings, exact.

@@ -36,6 +36,8 @@ type Shipping struct {
 	Quarantined  int64         `json:"quarantined"`
 	DriftedDays  int64         `json:"drifted_days"`
 	ReconciledAt *time.Time    `json:"reconciled_at"`
+	Changing     bool          `json:"changing"` // an erasure, a repair or a rebuild rewrites what the projection has shown
+	Changes      int64         `json:"-"`        // how many of these have begun; rises, and starts anew with no epoch
 }
 
 // Digest is SHA-256 over the lines' identities and measures in their order. Two blocks with one digest hold the same.

@@ -53,6 +53,9 @@ func (rebuildCmd) Run(p *process, c *cli) error {
 		if err != nil {
 			return err
 		}
+		if err := store.BeginRebuild(p.ctx); err != nil {
+			return err
+		}
 		if err := ch.Empty(p.ctx); err != nil {
 			return err
 		}

@@ -205,6 +205,9 @@ func (s *Store) CloseBatch(ctx context.Context, holder string, b *metering.Batch
 		if tag.RowsAffected() == 0 {
 			return fmt.Errorf("closing a batch: %w", kinds.ErrNotFound) // a rebuild has begun meanwhile
 		}
+		if _, err := tx.Exec(ctx, `DELETE FROM work.shipping_changes WHERE name = $1`, batchChange(b.ID)); err != nil {
+			return err
+		}
 		for _, r := range rejected {
 			if _, err := tx.Exec(ctx, `INSERT INTO work.shipping_quarantine (seq, provider_id, reason) VALUES ($1, $2, $3)
 				ON CONFLICT (seq, provider_id) DO UPDATE SET reason = excluded.reason`, r.Seq, r.ProviderID, r.Reason); err != nil {
@@ -217,6 +220,28 @@ func (s *Store) CloseBatch(ctx context.Context, holder string, b *metering.Batch
 		_, err = tx.Exec(ctx, `UPDATE work.shipping SET next_seq = $1`, b.End)
 		return err
 	})
+}
+
+// BeginErasing notes that lines which the projection has shown are about to be destroyed, until the batch is closed that sends
+// them again.
+func (s *Store) BeginErasing(ctx context.Context, b *metering.Batch) error {
+	return s.beginChange(ctx, batchChange(b.ID))
+}
+
+// BeginRepair notes that days are about to be destroyed and sent again, until a comparison finds no difference.
+func (s *Store) BeginRepair(ctx context.Context) error { return s.beginChange(ctx, "repair") }
+
+// BeginRebuild notes that the projection is about to be emptied, until RestartShipping.
+func (s *Store) BeginRebuild(ctx context.Context) error { return s.beginChange(ctx, "rebuild") }
+
+func batchChange(id int64) string { return fmt.Sprintf("batch %d", id) }
+
+// beginChange notes a change before anything is destroyed. A crash after it leaves the note until the same is done again.
+func (s *Store) beginChange(ctx context.Context, name string) error {
+	_, err := s.pool.Exec(ctx, `
+		WITH noted AS (INSERT INTO work.shipping_changes (name) VALUES ($1) ON CONFLICT (name) DO NOTHING)
+		UPDATE work.shipping SET changes = changes + 1`, name)
+	return unavailable(err)
 }
 
 // FailBatch notes why a batch did not arrive.
@@ -236,6 +261,9 @@ func (s *Store) RestartShipping(ctx context.Context) error {
 		if err == nil {
 			_, err = tx.Exec(ctx, `DELETE FROM work.shipping_quarantine`)
 		}
+		if err == nil {
+			_, err = tx.Exec(ctx, `DELETE FROM work.shipping_changes`) // answers cover nothing from here on
+		}
 		return err
 	})
 }
@@ -247,10 +275,11 @@ func (s *Store) Shipping(ctx context.Context) (metering.Shipping, error) {
 	err := s.pool.QueryRow(ctx, `
 		SELECT s.epoch, s.next_seq, greatest(h.base + h.size - s.next_seq, 0),
 		       coalesce((SELECT greatest(extract(epoch FROM clock_timestamp() - e.recorded_at), 0)::float8 FROM ledger.entries e WHERE e.seq = s.next_seq), 0),
-		       coalesce(b.attempts, 0), coalesce(b.last_error, ''), (SELECT count(*) FROM work.shipping_quarantine), s.drifted_days, s.reconciled_at
+		       coalesce(b.attempts, 0), coalesce(b.last_error, ''), (SELECT count(*) FROM work.shipping_quarantine), s.drifted_days, s.reconciled_at,
+		       EXISTS (SELECT 1 FROM work.shipping_changes), s.changes
 		FROM work.shipping s CROSS JOIN (SELECT base, size FROM ledger.head ORDER BY incarnation DESC LIMIT 1) h
 		LEFT JOIN work.shipping_batches b ON NOT b.done`).Scan(
-		&v.Epoch, &v.NextSeq, &v.LagEntries, &seconds, &v.Attempts, &v.LastError, &v.Quarantined, &v.DriftedDays, &v.ReconciledAt)
+		&v.Epoch, &v.NextSeq, &v.LagEntries, &seconds, &v.Attempts, &v.LastError, &v.Quarantined, &v.DriftedDays, &v.ReconciledAt, &v.Changing, &v.Changes)
 	v.Lag = time.Duration(seconds * float64(time.Second))
 	return v, unavailable(err)
 }

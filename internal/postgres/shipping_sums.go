@@ -86,9 +86,11 @@ func (s *Store) DayLines(ctx context.Context, tenant string, day time.Time, from
 	return list, unavailable(err)
 }
 
-// NoteReconciled keeps what a reconciliation found.
+// NoteReconciled keeps what a reconciliation found. With nothing left to repair, what a repair began is over.
 func (s *Store) NoteReconciled(ctx context.Context, drifted int) error {
-	tag, err := s.pool.Exec(ctx, `UPDATE work.shipping SET reconciled_at = now(), drifted_days = $1`, drifted)
+	tag, err := s.pool.Exec(ctx, `
+		WITH ended AS (DELETE FROM work.shipping_changes WHERE name = 'repair' AND $1 = 0)
+		UPDATE work.shipping SET reconciled_at = now(), drifted_days = $1`, drifted)
 	if err == nil && tag.RowsAffected() == 0 {
 		return kinds.ErrNotFound
 	}

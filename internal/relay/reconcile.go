@@ -17,6 +17,8 @@ type Sums interface {
 	ShippedSums(ctx context.Context) (sums []metering.DaySum, below int64, except []int64, err error)
 	// DayLines reads a day's lines by whole entries.
 	DayLines(ctx context.Context, tenant string, day time.Time, from, below int64, limit int) ([]metering.Line, error)
+	// BeginRepair notes, before anything is destroyed, that the projection may be short until NoteReconciled of no drift.
+	BeginRepair(ctx context.Context) error
 	NoteReconciled(ctx context.Context, drifted int) error
 }
 
@@ -41,10 +43,13 @@ func Reconcile(ctx context.Context, truth Sums, p Repairable, rejects func(error
 		return nil, err
 	}
 	left := len(drifts)
+	if !repair || left == 0 {
+		return drifts, truth.NoteReconciled(ctx, left)
+	}
+	if err := truth.BeginRepair(ctx); err != nil {
+		return drifts, err
+	}
 	for i := range drifts {
-		if !repair {
-			break
-		}
 		if err := mend(ctx, truth, p, rejects, drifts[i].Truth, below); err != nil {
 			return drifts, errors.Join(err, truth.NoteReconciled(ctx, left))
 		}

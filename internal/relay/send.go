@@ -11,11 +11,14 @@ import (
 
 // send brings a batch into the projection and returns the lines that it refuses.
 func (s *Shipper) send(ctx context.Context, b *metering.Batch) ([]metering.Rejected, error) {
-	if err := s.o.Projection.Delete(ctx, b.Erased); err != nil {
-		return nil, err
-	}
 	name := fmt.Sprintf("%d:%d:", b.Epoch, b.ID)
 	if len(b.Erased) > 0 {
+		if err := s.o.Log.BeginErasing(ctx, b); err != nil {
+			return nil, err
+		}
+		if err := s.o.Projection.Delete(ctx, b.Erased); err != nil {
+			return nil, err
+		}
 		// A server that remembers the block of an earlier attempt would drop this one, whose rows were just destroyed.
 		name += rand.Text() + ":"
 	}

@@ -21,6 +21,9 @@ type Log interface {
 	NextBatch(ctx context.Context, holder string, maxLines int, ahead *metering.Batch) (*metering.Batch, error)
 	// ReadAhead reads what follows a batch that is not closed yet, and commits nothing.
 	ReadAhead(ctx context.Context, after *metering.Batch, maxLines int) (*metering.Batch, error)
+	// BeginErasing notes, before the lines of a batch's erasures are destroyed, that the projection is short of them until the
+	// batch is closed.
+	BeginErasing(ctx context.Context, b *metering.Batch) error
 	// CloseBatch moves the cursor past a batch, or fails when a rebuild has begun meanwhile.
 	CloseBatch(ctx context.Context, holder string, b *metering.Batch, rejected []metering.Rejected) error
 	FailBatch(ctx context.Context, id int64, reason string) error

@@ -160,6 +160,9 @@ func TestRebuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := r.Store.BeginRebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.client.Empty(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -232,6 +235,9 @@ func TestWhateverHappensTheSumsAgree(t *testing.T) {
 					r.correct(t, rapid.IntRange(0, r.posted-1).Draw(rt, "corrected"))
 				}
 			case 11:
+				if err := r.Store.BeginRebuild(t.Context()); err != nil {
+					t.Fatal(err)
+				}
 				if err := r.client.Empty(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -242,6 +248,9 @@ func TestWhateverHappensTheSumsAgree(t *testing.T) {
 		}
 		r.release(t)
 		r.drain(t, r.shipper("a", 5000))
+		if is, _ := r.changing(t); is {
+			rt.Fatal("a change does not end")
+		}
 		if n := r.equal(t); n != int64(2*(r.posted+len(r.corrected))) {
 			rt.Fatalf("%d lines of %d reports and %d corrections", n, r.posted, len(r.corrected))
 		}
