@@ -106,18 +106,13 @@ func TestMismatchIsRecordedAndReproduced(t *testing.T) {
 	}
 }
 
-// A candidate of the profile resolution whose digest is not the recorded revision's has two contents (C0-R115).
+// A candidate of the profile resolution whose digest is not the recorded revision's has two contents (C0-R115), also where the
+// revision is recorded by the lines before, in one stream.
 func TestRevisionOfTwoContents(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	turn := ledgertest.NewTurn(t, 1)
-	older := maps.Clone(turn.Profile)
-	older["profile_revision_id"] = "prof-6"
+	turn, older := twoContents(t)
 	s.as(t, kinds.Host, "POST", "/v1/context-profiles", string(ledgertest.JSON(t, older)))
-	resolution := turn.Assemblies[0]["profile_resolution"].(ledgertest.Tree)
-	resolution["candidates"] = append(resolution["candidates"].([]any), ledgertest.Tree{
-		"profile_revision_id": "prof-6", "content_digest": "sha256:" + strings.Repeat("0", 64), "origin": "explicit", "active": false,
-	})
 	var recorded api.RecordedBody
 	for _, p := range postsOf(t, turn)[:4] {
 		s.as(t, kinds.Host, "POST", p.path, string(p.body)).into(t, &recorded)
@@ -125,6 +120,37 @@ func TestRevisionOfTwoContents(t *testing.T) {
 	if len(recorded.Findings) != 1 || recorded.Findings[0].Code != "C0-R115" {
 		t.Errorf("findings %+v", recorded.Findings)
 	}
+	streamed := newService(t)
+	lines := turnLines(t, turn)
+	for _, r := range streamed.bulk(t, kinds.Host, "", strings.Join(lines[:3], "\n")) {
+		if r.Seq == nil {
+			t.Fatalf("%+v", r)
+		}
+	}
+	got := streamed.bulk(t, kinds.Host, "", `{"kind":"context-profile","artifact":`+string(ledgertest.JSON(t, older))+"}\n"+lines[3])
+	if len(got) != 2 || got[1].Seq == nil {
+		t.Fatalf("streamed: %+v", got)
+	}
+	var v struct {
+		Stored struct{ Verdict kinds.ContextVerdict }
+	}
+	streamed.as(t, kinds.Auditor, "GET", fmt.Sprintf("/v1/context-assemblies/%d/verification", *got[1].Seq), "").into(t, &v)
+	if found := v.Stored.Verdict.Findings; len(found) != 1 || found[0].Rule != assembly.R115 {
+		t.Errorf("streamed: %+v", v)
+	}
+}
+
+// twoContents is a turn whose assembly names a revision by another digest than that of the profile beside it.
+func twoContents(t *testing.T) (turn *ledgertest.Turn, older ledgertest.Tree) {
+	t.Helper()
+	turn = ledgertest.NewTurn(t, 1)
+	older = maps.Clone(turn.Profile)
+	older["profile_revision_id"] = "prof-6"
+	resolution := turn.Assemblies[0]["profile_resolution"].(ledgertest.Tree)
+	resolution["candidates"] = append(resolution["candidates"].([]any), ledgertest.Tree{
+		"profile_revision_id": "prof-6", "content_digest": "sha256:" + strings.Repeat("0", 64), "origin": "explicit", "active": false,
+	})
+	return turn, older
 }
 
 // The ledger's own times show what was written ahead: parts that came after the first invocation break the rules.

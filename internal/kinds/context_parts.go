@@ -35,7 +35,7 @@ type ContextNeeds struct {
 // Lacks says whether something that a record names was not found.
 func (n ContextNeeds) Lacks(p *ContextParts) bool {
 	return n.SnapshotID != "" && p.Snapshot == nil || n.PlanID != "" && p.Plan == nil || n.AssemblyID != "" && p.Assembly == nil ||
-		(n.RevisionID != "" || n.SnapshotID != "") && p.Profile == nil
+		(n.RevisionID != "" || n.SnapshotID != "") && p.Profile == nil || len(p.Revisions) < len(n.Revisions)
 }
 
 // MaxRevisions bounds the candidates of a profile resolution that are held against recorded profiles, the first of them.
