@@ -59,6 +59,7 @@ type DisputeProgress struct {
 // DisputeDecision is what a dispute was decided to be. Sums are decimal strings.
 type DisputeDecision struct {
 	DisputeID   string              `json:"dispute_id"`
+	Rules       string              `json:"rules"` // version of the rules that decided
 	Question    DisputeQuestion     `json:"question"`
 	Reason      string              `json:"reason"`
 	Against     VerifiedTree        `json:"against"`

@@ -82,7 +82,7 @@ func Decide(e DisputeEvidence) kinds.DisputeArtifact {
 	d.judgeIntents()
 	d.judgeLines()
 	d.judgeEmptiness()
-	a := kinds.DisputeArtifact{Question: e.Question, Failures: d.failures.list(), Open: d.open.list(), Levels: d.levels(), Entries: d.entries()}
+	a := kinds.DisputeArtifact{Rules: DisputeRulesVersion, Question: e.Question, Failures: d.failures.list(), Open: d.open.list(), Levels: d.levels(), Entries: d.entries()}
 	a.Differences = differences(a.Levels)
 	a.Result = kinds.DisputeResult(len(a.Failures), len(a.Open))
 	return a

@@ -22,6 +22,9 @@ var unseen = [...]DisputeRule{FailInclusion, FailAltered, FailMissing, FailVerdi
 //
 // The consents that decide are the ones that the dispute names: that no other one would decide otherwise is the ledger's word.
 func Redecide(a kinds.DisputeArtifact, find func(seq int64) (Derived, bool)) (fault, why string) {
+	if a.Rules != DisputeRulesVersion {
+		return "", "it was decided by another version of the rules than " + DisputeRulesVersion
+	}
 	for _, f := range slices.Concat(a.Failures, a.Open) {
 		if slices.Contains(unseen[:], DisputeRule(f.Rule)) {
 			return "", "it says of entries that they are " + f.Rule + ", which these entries can't show"

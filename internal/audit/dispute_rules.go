@@ -37,6 +37,10 @@ const (
 	OpenNothing      DisputeRule = "nothing-found" // the ledger has nothing of what is disputed
 )
 
+// DisputeRulesVersion is the version of the rules that Decide decides by. It changes with every change after which the same evidence
+// might be decided differently.
+const DisputeRulesVersion = kinds.FirstDisputeRules
+
 // disputeRules is every rule in the order in which they are shown, and what it says.
 var disputeRules = [...]struct {
 	rule DisputeRule

@@ -129,7 +129,7 @@ func (e DisputeEvidence) provider(l DisputedLine, claims []ClaimView) DisputedPr
 	return p
 }
 
-// DisputeChanges names what differs between how a dispute stood before and how it stands now, in a fixed order: result, levels
+// DisputeChanges names what differs between how a dispute stood before and how it stands now, in a fixed order: the rules' version, result, levels
 // by name, rules by name, and which lists of entries.
 func DisputeChanges(before, now kinds.DisputeArtifact) []string {
 	changed := []string{}
@@ -138,6 +138,7 @@ func DisputeChanges(before, now kinds.DisputeArtifact) []string {
 			changed = append(changed, what)
 		}
 	}
+	note("rules", before.Rules == now.Rules)
 	note("result", before.Result == now.Result)
 	then := map[string]kinds.DisputeLevel{}
 	for _, l := range before.Levels {

@@ -52,6 +52,7 @@ type DisputeQuestion struct {
 // DisputeArtifact is a dispute as it is recorded.
 type DisputeArtifact struct {
 	DisputeID   string              `json:"dispute_id"`
+	Rules       string              `json:"rules" jsonschema:"version of the rules that decided"`
 	Question    DisputeQuestion     `json:"question"`
 	Reason      string              `json:"reason" jsonschema:"of whoever raised it"`
 	Against     VerifiedTree        `json:"against" jsonschema:"everything was verified in this tree"`
@@ -123,6 +124,9 @@ func referencesOfDispute(c ledger.Content) ([]Reference, error) {
 	a, err := readDispute(recorded(c))
 	return a.Entries.references(), err
 }
+
+// FirstDisputeRules names the rules of disputes that do not say which decided them.
+const FirstDisputeRules = "dispute.rules.v1"
 
 // NewDispute makes an entry of a dispute.
 func NewDispute(a DisputeArtifact) (*Accepted, error) {

@@ -11,13 +11,14 @@ import (
 const maxFindingSeqs = 64
 
 func readDispute(s Submission) (DisputeArtifact, error) {
-	var a DisputeArtifact
+	a := DisputeArtifact{Rules: FirstDisputeRules}
 	if err := noContext(s); err != nil {
 		return a, err
 	}
 	d := strictjson.NewDecoder(s.Artifact, strictjson.Closed)
 	d.Object(
 		strictjson.Req("dispute_id", func() { a.DisputeID = d.String() }),
+		strictjson.Opt("rules", func() { a.Rules = d.String() }),
 		strictjson.Req("question", func() { a.Question = DecodeDisputeQuestion(d) }),
 		strictjson.Req("reason", func() { a.Reason = d.String() }),
 		strictjson.Req("against", func() { a.Against = decodeTree(d) }),
@@ -40,6 +41,7 @@ func boundDispute(a DisputeArtifact, base string) error {
 		return err
 	}
 	b := bounds{}
+	b.name(base+"/rules", a.Rules)
 	b.name(base+"/reason", a.Reason)
 	if b.err == nil {
 		b.err = a.Question.Check(base + "/question")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,6 +167,14 @@ func (c *charged) forged(a kinds.DisputeArtifact) {
 		if fault, why := c.again(forged); fault == "" {
 			c.t.Errorf("%s is not found: %s", name, why)
 		}
+	}
+	older := a
+	older.Rules = "dispute.rules.v0"
+	if fault, why := c.again(older); fault != "" || !strings.Contains(why, audit.DisputeRulesVersion) || strings.Contains(why, older.Rules) {
+		c.t.Errorf("other rules: %s, %s", fault, why)
+	}
+	if changed := audit.DisputeChanges(older, a); !slices.Equal(changed, []string{"rules"}) {
+		c.t.Errorf("other rules change %q", changed)
 	}
 	forged := a
 	forged.Entries.Configs = []int64{1} // a declaration
