@@ -74,7 +74,7 @@ func (a *Appender) lookUpClaims(ctx context.Context, batch []*pending) (map[clai
 	if b.Len() == 0 {
 		return held, nil
 	}
-	patience, cancel := context.WithTimeout(ctx, aheadPatience)
+	patience, cancel := context.WithTimeout(ctx, a.patience)
 	defer cancel()
 	conn, err := a.store.pool.Acquire(patience)
 	if err != nil {

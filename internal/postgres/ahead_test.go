@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,6 +29,7 @@ type held struct {
 func hold(t *testing.T) held {
 	t.Helper()
 	h := held{ledgertest.New(t), nil}
+	h.Appender.SetPatience(time.Minute) // what is sealed ahead must not depend on how busy the machine is
 	h.holder = connect(t, h.ServiceURL)
 	for _, sql := range []string{"BEGIN", "SELECT size FROM ledger.head FOR UPDATE"} {
 		if _, err := h.holder.Exec(t.Context(), sql); err != nil {

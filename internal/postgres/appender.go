@@ -20,15 +20,16 @@ import (
 // for more, and commits it as one batch. It owns one connection. Several appenders, in one process or many, may work on
 // one database; the head row fences them.
 type Appender struct {
-	store   *Store
-	keys    Keys
-	log     *slog.Logger
-	now     Clock
-	publish func([]byte)
-	queue   *queue
-	timeout time.Duration // see batchTimeout
-	stop    context.CancelFunc
-	ended   chan struct{}
+	store    *Store
+	keys     Keys
+	log      *slog.Logger
+	now      Clock
+	publish  func([]byte)
+	queue    *queue
+	timeout  time.Duration // see batchTimeout
+	patience time.Duration // see aheadPatience
+	stop     context.CancelFunc
+	ended    chan struct{}
 
 	secrets sync.Map // tenant → its key secret; a tenant's never changes
 
@@ -65,7 +66,7 @@ type AppenderOptions struct {
 // StartAppender starts the loop. Close ends it.
 func StartAppender(o AppenderOptions) *Appender {
 	ctx, stop := context.WithCancel(context.Background())
-	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), timeout: batchTimeout, stop: stop, ended: make(chan struct{}), promised: o.Known, publish: o.Publish}
+	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), timeout: batchTimeout, patience: aheadPatience, stop: stop, ended: make(chan struct{}), promised: o.Known, publish: o.Publish}
 	if a.publish == nil {
 		a.publish = func([]byte) {}
 	}
