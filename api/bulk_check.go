@@ -53,7 +53,8 @@ func (k *lineChecker) line(ctx context.Context, text []byte, env *chunkEnv) (acc
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := env.of(ctx, kind, s)
+	e, leave, err := env.of(ctx, kind, s)
+	defer leave()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +68,8 @@ func (k *lineChecker) line(ctx context.Context, text []byte, env *chunkEnv) (acc
 // again checks a line that has waited.
 func (k *lineChecker) again(ctx context.Context, w *waiting) (acc *kinds.Accepted, err error) {
 	defer k.recovered(&acc, &err)
-	e, err := k.env().of(ctx, w.kind, w.submission)
+	e, leave, err := k.env().of(ctx, w.kind, w.submission)
+	defer leave()
 	if err != nil {
 		return nil, err
 	}
@@ -82,30 +84,30 @@ func (k *lineChecker) recovered(acc **kinds.Accepted, err *error) {
 }
 
 func (k *lineChecker) env() *chunkEnv {
-	return &chunkEnv{policies: k.api.store, contexts: k.api.store, tenant: k.who.Tenant, env: kinds.Env{Now: k.api.now().UTC()}}
+	return &chunkEnv{api: k.api, tenant: k.who.Tenant, env: kinds.Env{Now: k.api.now().UTC()}}
 }
 
 // chunkEnv is what the checks of one chunk may depend on. The trust policy is read when the first line needs it.
 type chunkEnv struct {
-	policies policyReader
-	contexts contextReader
-	tenant   string
-	env      kinds.Env
-	read     bool
-	err      error
+	api    *API
+	tenant string
+	env    kinds.Env
+	read   bool
+	err    error
 }
 
-func (e *chunkEnv) of(ctx context.Context, kind *kinds.Kind, s kinds.Submission) (env kinds.Env, err error) {
+// of is what a line's check depends on. Its memory is given back by leave, which is never nil.
+func (e *chunkEnv) of(ctx context.Context, kind *kinds.Kind, s kinds.Submission) (env kinds.Env, leave func(), err error) {
 	if !kind.UsesPolicy {
 		env = e.env
-		env.Needs, env.Context, err = contextParts(ctx, e.contexts, e.tenant, kind, s)
-		return env, err
+		leave, err = e.api.joinContext(ctx, e.tenant, kind, s, &env)
+		return env, leave, err
 	}
 	if !e.read {
-		e.env.Policy, e.err = e.policies.TrustPolicy(ctx, e.tenant)
+		e.env.Policy, e.err = e.api.store.TrustPolicy(ctx, e.tenant)
 		e.read = true
 	}
-	return e.env, e.err
+	return e.env, func() {}, e.err
 }
 
 // readLine reads a line's wrapper. kind is known as soon as its name was read, also when there is an error.

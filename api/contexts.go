@@ -14,6 +14,8 @@ import (
 type contextReader interface {
 	// ContextParts finds what a record names as of now; a part that is not recorded is nil.
 	ContextParts(ctx context.Context, tenant string, n kinds.ContextNeeds) (*kinds.ContextParts, error)
+	// ContextJoined finds the same, and says how many bytes ContextPartsAt will read.
+	ContextJoined(ctx context.Context, tenant string, n kinds.ContextNeeds) (joined kinds.ContextJoined, bytes int64, err error)
 	// ContextPartsAt reads just the entries that a recorded verdict names.
 	ContextPartsAt(ctx context.Context, tenant string, j kinds.ContextJoined) (*kinds.ContextParts, error)
 }
@@ -75,14 +77,22 @@ func (a *API) contextRoutes() []*Route {
 	}
 }
 
-// contextParts finds what the check of a context record is made with; nothing for every other kind.
-func contextParts(ctx context.Context, store contextReader, tenant string, kind *kinds.Kind, s kinds.Submission) (*kinds.ContextNeeds, *kinds.ContextParts, error) {
-	needs, err := kind.Needs(s)
-	if err != nil || needs == nil {
-		return nil, nil, err
+// joinContext puts into env what the check of a context record is made with; nothing for every other kind. Parts may be many
+// times as large as the record that names them, so they take memory that is shared until leave, which is never nil.
+func (a *API) joinContext(ctx context.Context, tenant string, kind *kinds.Kind, s kinds.Submission, env *kinds.Env) (leave func(), err error) {
+	leave = func() {}
+	if env.Needs, err = kind.Needs(s); err != nil || env.Needs == nil {
+		return leave, err
 	}
-	parts, err := store.ContextParts(ctx, tenant, *needs)
-	return needs, parts, err
+	joined, bytes, err := a.store.ContextJoined(ctx, tenant, *env.Needs)
+	if err != nil {
+		return leave, err
+	}
+	if leave, err = a.memory.enter(ctx, tenant, bytes*partsWeight>>20); err != nil {
+		return leave, err
+	}
+	env.Context, err = a.store.ContextPartsAt(ctx, tenant, joined)
+	return leave, err
 }
 
 // wrappedOperation: the body holds the operation and, beside it, what it belongs to.

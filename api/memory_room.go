@@ -23,6 +23,10 @@ const (
 // largeRecordMemory is what checking and recording a record holds, in MiB, of those that are larger than an entry usually may be.
 const largeRecordMemory = 32
 
+// partsWeight is how much more than their own bytes the parts of a context record take while it is checked. What comes to less
+// than a MiB takes none of what is shared.
+const partsWeight = 4
+
 // memoryRoom is the memory that large answers share, and the checks of large records.
 type memoryRoom struct {
 	memory   *semaphore.Weighted

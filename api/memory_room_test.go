@@ -48,6 +48,24 @@ func TestLargeAnswersShareMemory(t *testing.T) {
 	giveBack()
 	s.post(t, kinds.Host, "/v1/context-assemblies", string(ledgertest.JSON(t, wide.Assemblies[0])))
 
+	// A small record may name large parts.
+	resumed := ledgertest.NewTurn(t, 3)
+	s.post(t, kinds.Host, "/v1/context-snapshots", string(ledgertest.JSON(t, resumed.Snapshot)))
+	resumed.RecoveryContext["context_assembly_id"] = wide.Assemblies[0]["identity"].(ledgertest.Tree)["context_assembly_id"]
+	giveBack = s.api.TakeReads(time.Millisecond, 4) // less than the wide assembly takes
+	post := string(wrapped(t, resumed.RecoveryContext, "recovery", resumed.Recovery))
+	if got := s.as(t, kinds.Host, "POST", "/v1/context-recoveries", post); got.status != 503 || got.problem(t).Code != "busy" {
+		t.Errorf("a small record of large parts: %d %s", got.status, got.body)
+	}
+	line := `{"kind":"context-recovery","artifact":` + string(ledgertest.JSON(t, resumed.Recovery)) + `,"context":` + string(ledgertest.JSON(t, resumed.RecoveryContext)) + "}"
+	if got := s.bulk(t, kinds.Host, "", line); len(got) != 1 || got[0].Status != 503 || got[0].Error.Code != "busy" {
+		t.Errorf("and as a line: %+v", got)
+	}
+	giveBack()
+	if got := s.as(t, kinds.Host, "POST", "/v1/context-recoveries", post); got.status != 422 || got.problem(t).Code != "context-part-mismatch" { // it is of another turn
+		t.Errorf("once there is room: %d %s", got.status, got.body)
+	}
+
 	giveBack = s.api.TakeReads(time.Minute, 0)
 	var asked sync.WaitGroup
 	for range 20 { // more at once than have room

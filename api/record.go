@@ -151,7 +151,9 @@ func (a *API) accept(c *call, kind *kinds.Kind, split func(*call, []byte) (kinds
 	if err := a.billingEnv(c, kind, s, &env); err != nil {
 		return nil, err
 	}
-	if env.Needs, env.Context, err = contextParts(c.ctx(), a.store, c.who.Tenant, kind, s); err != nil {
+	leave, err := a.joinContext(c.ctx(), c.who.Tenant, kind, s, &env)
+	defer leave()
+	if err != nil {
 		return nil, err
 	}
 	return kind.Accept(s, env)

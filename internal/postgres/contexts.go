@@ -13,14 +13,32 @@ import (
 
 // ContextParts reads the entries that a context record is joined with, of which any may be missing.
 func (s *Store) ContextParts(ctx context.Context, tenant string, n kinds.ContextNeeds) (*kinds.ContextParts, error) {
+	joined, err := s.contextJoined(ctx, tenant, n)
+	if err != nil {
+		return nil, err
+	}
+	return s.ContextPartsAt(ctx, tenant, joined)
+}
+
+// ContextJoined finds them, and says how many bytes their contents have. ContextPartsAt then reads them.
+func (s *Store) ContextJoined(ctx context.Context, tenant string, n kinds.ContextNeeds) (joined kinds.ContextJoined, bytes int64, err error) {
+	if joined, err = s.contextJoined(ctx, tenant, n); err != nil {
+		return joined, 0, err
+	}
+	seqs, _ := joined.Seqs()
+	err = s.pool.QueryRow(ctx, `SELECT coalesce(sum(octet_length(content)), 0) FROM ledger.contents WHERE seq = ANY($1)`, seqs).Scan(&bytes)
+	return joined, bytes, unavailable(err)
+}
+
+func (s *Store) contextJoined(ctx context.Context, tenant string, n kinds.ContextNeeds) (kinds.ContextJoined, error) {
+	joined := kinds.ContextJoined{SeenSeqs: []int64{}, RevisionSeqs: []int64{}}
 	rows, err := s.pool.Query(ctx, `
 		SELECT seq, snapshot_id, profile_revision_id FROM ledger.context_snapshots WHERE tenant = $1 AND snapshot_id = $2
 		UNION SELECT seq, snapshot_id, profile_revision_id FROM ledger.context_snapshots WHERE tenant = $1 AND turn_id = $3
 		ORDER BY seq LIMIT $4`, tenant, n.SnapshotID, n.TurnID, kinds.MaxSeen)
 	if err != nil {
-		return nil, unavailable(err)
+		return joined, unavailable(err)
 	}
-	joined := kinds.ContextJoined{SeenSeqs: []int64{}, RevisionSeqs: []int64{}}
 	var seq int64
 	var id, revision string
 	_, err = pgx.ForEachRow(rows, []any{&seq, &id, &revision}, func() error {
@@ -35,10 +53,10 @@ func (s *Store) ContextParts(ctx context.Context, tenant string, n kinds.Context
 		return nil
 	})
 	if err != nil {
-		return nil, unavailable(err)
+		return joined, unavailable(err)
 	}
 	if joined.RevisionSeqs, err = s.profileSeqs(ctx, tenant, n.Revisions); err != nil {
-		return nil, err
+		return joined, err
 	}
 	for _, part := range [...]struct {
 		kind *kinds.Kind
@@ -46,10 +64,10 @@ func (s *Store) ContextParts(ctx context.Context, tenant string, n kinds.Context
 		seq  **int64
 	}{{&kinds.ContextProfile, n.RevisionID, &joined.ProfileSeq}, {&kinds.ContextPlan, n.PlanID, &joined.PlanSeq}, {&kinds.ContextAssembly, n.AssemblyID, &joined.AssemblySeq}} {
 		if *part.seq, err = s.seqOfKey(ctx, tenant, part.kind, part.id); err != nil {
-			return nil, err
+			return joined, err
 		}
 	}
-	return s.ContextPartsAt(ctx, tenant, joined)
+	return joined, nil
 }
 
 // profileSeqs finds the recorded profiles among some revisions.
