@@ -27,8 +27,8 @@ import (
 	"ledgerd/metering"
 )
 
-// usageService is a service with a projection, and what ships to it.
-func usageService(t *testing.T) (*service, *relay.Shipper) {
+// newProjection is an empty projection in a database of its own.
+func newProjection(t *testing.T) *clickhouse.Client {
 	t.Helper()
 	dsn := chtest.NewDatabase(t)
 	if _, err := clickhouse.Migrate(t.Context(), dsn); err != nil {
@@ -39,6 +39,13 @@ func usageService(t *testing.T) (*service, *relay.Shipper) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ch.Close() })
+	return ch
+}
+
+// usageService is a service with a projection, and what ships to it.
+func usageService(t *testing.T) (*service, *relay.Shipper) {
+	t.Helper()
+	ch := newProjection(t)
 	s := newServiceWith(t, ch)
 	return s, relay.NewShipper(relay.Options{
 		Log: s.Store, Projection: ch, Rejects: func(err error) bool { return errors.Is(err, clickhouse.ErrRejected) }, Holder: "test", Logger: slog.New(slog.DiscardHandler),
@@ -343,15 +350,7 @@ func (d *during) Usage(ctx context.Context, q metering.Question) ([]metering.Gro
 // An answer says that ClickHouse was being rewritten: before it, during it, and whole within it. One from Postgres is never short.
 func TestUsageSaysThatItMayBeShort(t *testing.T) {
 	t.Parallel()
-	dsn := chtest.NewDatabase(t)
-	if _, err := clickhouse.Migrate(t.Context(), dsn); err != nil {
-		t.Fatal(err)
-	}
-	ch, err := clickhouse.Open(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ch.Close() })
+	ch := newProjection(t)
 	beside := &during{UsageProjection: ch, happens: func() {}}
 	s := newServiceWith(t, beside)
 	s.use(t, "r", "c", may, map[string]int{"north": 5})
