@@ -62,6 +62,7 @@ func TestServeRefusesBadSettings(t *testing.T) {
 		"no schema":         {[]string{"--database-url", strings.Replace(l.ServiceURL, databaseOf(l.ServiceURL), databaseOf(empty), 1), "--signing-key-file", key}, "migrate"},
 		"another log's key": {[]string{"--database-url", l.ServiceURL, "--signing-key-file", other}, "origin"},
 		"taken address":     {[]string{"--database-url", l.ServiceURL, "--signing-key-file", key, "--listen", "256.0.0.1:1"}, "listening"},
+		"flushes nothing":   {[]string{"--database-url", l.ServiceURL, "--signing-key-file", key, "--listen", "256.0.0.1:1"}, "fsync"},
 	} {
 		code, _, stderr := command(t.Context(), append([]string{"serve", "--listen", "127.0.0.1:0", "--checkpoint-file", filepath.Join(t.TempDir(), "kept")}, c.args...)...)
 		if code == 0 || !strings.Contains(stderr, c.says) || strings.Contains(stderr, "secretsecret") {

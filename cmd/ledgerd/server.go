@@ -82,6 +82,15 @@ func openStore(ctx context.Context, url string) (*postgres.Store, error) {
 	return store, nil
 }
 
+// warnOfLoss says of a database that it can't keep what ledgerd acknowledges. It is not refused: somebody tries things out on it.
+func (s *server) warnOfLoss(ctx context.Context) error {
+	settings, err := s.store.Volatile(ctx)
+	for _, name := range settings {
+		s.log.Error("this Postgres may lose or damage acknowledged entries when it crashes: a setting is off that must be on", "setting", name)
+	}
+	return err
+}
+
 // newServer connects, checks, listens and starts the append path. What it starts ends with run.
 func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	s := &server{log: o.Log, metrics: prometheus.NewRegistry()}
@@ -91,6 +100,9 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 		}
 	}()
 	if s.store, err = openStore(ctx, o.DatabaseURL); err != nil {
+		return nil, err
+	}
+	if err := s.warnOfLoss(ctx); err != nil {
 		return nil, err
 	}
 	appending, err := s.openLog(ctx, o)

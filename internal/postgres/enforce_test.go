@@ -2,7 +2,11 @@ package postgres_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,6 +167,104 @@ func TestServiceRefusesPowerfulLogins(t *testing.T) {
 		if _, err := postgres.Open(t.Context(), url); !errors.Is(err, postgres.ErrPrivileged) {
 			t.Errorf("opened as %s: %v", name, err)
 		}
+	}
+}
+
+// A right that crept in keeps the service from starting, whichever way it was given.
+func TestServiceRefusesRightsThatItShouldNotHave(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	admin := connect(t, l.AdminURL)
+	login := "crept_" + strings.ToLower(rand.Text()) // roles are the server's, which other tests share
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), strings.ReplaceAll(sql, "LOGIN", login)); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	exec("CREATE ROLE LOGIN WITH login PASSWORD 'secret' IN ROLE ledger_svc")
+	t.Cleanup(func() {
+		for _, sql := range []string{"DROP OWNED BY " + login, "DROP ROLE " + login} {
+			if _, err := admin.Exec(context.WithoutCancel(t.Context()), sql); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	u, err := url.Parse(l.ServiceURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(login, "secret")
+	open := func() error {
+		s, err := postgres.Open(t.Context(), u.String())
+		if err == nil {
+			s.Close()
+		}
+		return err
+	}
+	if err := open(); err != nil {
+		t.Fatalf("as nothing but the service: %v", err)
+	}
+	for _, right := range [][2]string{
+		{"GRANT UPDATE (content) ON ledger.contents TO LOGIN", "REVOKE UPDATE (content) ON ledger.contents FROM LOGIN"},
+		{"GRANT UPDATE (origin) ON ledger.head TO LOGIN", "REVOKE UPDATE (origin) ON ledger.head FROM LOGIN"},
+		{"GRANT REFERENCES (seq) ON ledger.entries TO LOGIN", "REVOKE REFERENCES (seq) ON ledger.entries FROM LOGIN"},
+		{"GRANT DELETE ON ledger.keys TO LOGIN", "REVOKE DELETE ON ledger.keys FROM LOGIN"},
+		{"GRANT TRUNCATE ON ledger.tiles TO LOGIN", "REVOKE TRUNCATE ON ledger.tiles FROM LOGIN"},
+		{"GRANT TRIGGER ON ledger.entries TO LOGIN", "REVOKE TRIGGER ON ledger.entries FROM LOGIN"},
+		{"GRANT CREATE ON SCHEMA ledger TO LOGIN", "REVOKE CREATE ON SCHEMA ledger FROM LOGIN"},
+		{"GRANT ledger_owner TO LOGIN", "REVOKE ledger_owner FROM LOGIN"},
+		{"GRANT ledger_eraser TO LOGIN", "REVOKE ledger_eraser FROM LOGIN"},
+		{"GRANT pg_write_all_data TO LOGIN", "REVOKE pg_write_all_data FROM LOGIN"},
+		{"GRANT pg_execute_server_program TO LOGIN", "REVOKE pg_execute_server_program FROM LOGIN"},
+		{"ALTER ROLE LOGIN CREATEROLE", "ALTER ROLE LOGIN NOCREATEROLE"},
+		{"ALTER ROLE LOGIN REPLICATION", "ALTER ROLE LOGIN NOREPLICATION"},
+		{"ALTER ROLE LOGIN BYPASSRLS", "ALTER ROLE LOGIN NOBYPASSRLS"},
+	} {
+		exec(right[0])
+		if err := open(); !errors.Is(err, postgres.ErrPrivileged) {
+			t.Errorf("%s: %v", right[0], err)
+		}
+		exec(right[1])
+	}
+	if err := open(); err != nil {
+		t.Errorf("after all was taken back: %v", err)
+	}
+}
+
+// What is acknowledged is on disk, also where somebody made the role or the server faster; the URL may ask for another way of it.
+func TestCommitsAreSynchronous(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	if _, err := connect(t, l.AdminURL).Exec(t.Context(), `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`); err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[string]string{"": "on", "off": "on", "false": "on", "local": "local", "remote_apply": "remote_apply"} {
+		u, err := url.Parse(l.ServiceURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := u.Query(); asked != "" {
+			q.Set("synchronous_commit", asked)
+			u.RawQuery = q.Encode()
+		}
+		s, err := postgres.Open(t.Context(), u.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		if got, err := s.Setting(t.Context(), "synchronous_commit"); err != nil || got != want {
+			t.Errorf("%q: %q, %v; want %q", asked, got, err, want)
+		}
+	}
+}
+
+// The tests' own server flushes nothing, which must be said of it.
+func TestVolatileServerIsKnown(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	if got, err := l.Store.Volatile(t.Context()); err != nil || !slices.Equal(got, []string{"fsync", "full_page_writes"}) {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 
