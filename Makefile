@@ -4,7 +4,7 @@
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # A package's tests bring a Postgres along, so a small machine runs few packages at a time.
-TEST_FLAGS ?= -race -timeout 10m -p 2
+TEST_FLAGS ?= -race -timeout 25m -p 2
 BENCH ?= .
 FUZZTIME ?= 10s
 # Git refuses to look at somebody else's clone, such as a user's when we are root; the build must not fail for that.

@@ -46,8 +46,13 @@ func TestFsckExitStatus(t *testing.T) {
 	l := ledgertest.New(t)
 	appendSamples(t, l)
 	code, stdout, stderr := command(t.Context(), fsckArgs(t, l, "--paranoid")...)
-	if code != 0 || !strings.HasPrefix(stdout, "clean: "+l.Keys.Signer.Name()) || !strings.Contains(stdout, "freshness is not shown") || stderr != "" {
-		t.Errorf("a clean log: exit %d, %q, %q", code, stdout, stderr)
+	if code != 0 || !strings.HasPrefix(stdout, "clean: "+l.Keys.Signer.Name()) || !strings.Contains(stdout, "freshness is not shown") {
+		t.Errorf("a clean log: exit %d, %q", code, stdout)
+	}
+	for line := range strings.Lines(stderr) {
+		if !strings.HasPrefix(line, "checked ") { // progress, on a slow machine
+			t.Errorf("of a clean log it says %q", line)
+		}
 	}
 	admin, err := pgx.Connect(t.Context(), l.AdminURL)
 	if err != nil {
