@@ -49,8 +49,12 @@ func (f *checkpointFile) publish(note []byte) {
 	}
 }
 
-// keepInterval is how far the file may be behind the log. A backup is older than that.
-const keepInterval = 100 * time.Millisecond
+const (
+	// keepInterval is how far the file may be behind the log. A backup is older than that.
+	keepInterval = 100 * time.Millisecond
+	// keepRetry is the pause after a failure, of the disk probably.
+	keepRetry = 5 * time.Second
+)
 
 // run writes what is published until ctx ends, and once more then.
 func (f *checkpointFile) run(ctx context.Context) {
@@ -65,8 +69,11 @@ func (f *checkpointFile) run(ctx context.Context) {
 		}
 		select {
 		case <-f.wake:
-			f.write()
-			pause.Reset(keepInterval)
+			if f.write() {
+				pause.Reset(keepInterval)
+			} else {
+				pause.Reset(keepRetry)
+			}
 		case <-ctx.Done():
 			return
 		}
@@ -74,16 +81,28 @@ func (f *checkpointFile) run(ctx context.Context) {
 }
 
 // write puts the newest checkpoint on disk. A failure is loud and does not stop the service: the database has the entries,
-// and the next checkpoint is tried again.
-func (f *checkpointFile) write() {
+// and the same checkpoint, or a newer one, is tried again.
+func (f *checkpointFile) write() (ok bool) {
 	f.mu.Lock()
 	note := f.newest
 	f.newest = nil
 	f.mu.Unlock()
 	if note == nil {
-		return
+		return true
 	}
-	if err := replaceFile(f.path, note); err != nil {
-		f.log.Error("the newest checkpoint could not be kept outside the database; a restored backup might go unnoticed", "error", err)
+	err := replaceFile(f.path, note)
+	if err == nil {
+		return true
 	}
+	f.log.Error("the newest checkpoint could not be kept outside the database; a restored backup might go unnoticed", "error", err)
+	f.mu.Lock()
+	if f.newest == nil {
+		f.newest = note
+	}
+	f.mu.Unlock()
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+	return false
 }

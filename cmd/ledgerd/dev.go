@@ -93,7 +93,7 @@ func (c *devCmd) serve(p *process, dir string, pg *devstack.Postgres) (err error
 	conn.StripeURL = fake.url
 	s, err := newServer(p.ctx, serverOptions{
 		Log: c.logger(p.stderr), DatabaseURL: conn.PostgresURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen,
-		CheckpointFile: filepath.Join(dir, keptName), ClickHouseURL: conn.ClickHouseURL, SelfAudit: c.selfAuditFlags,
+		CheckpointFile: filepath.Join(dir, keptName), InitCheckpoint: true, ClickHouseURL: conn.ClickHouseURL, SelfAudit: c.selfAuditFlags,
 		Billing:      billingFlags{Billing: c.Billing, BillingSecrets: filepath.Join(dir, devSecretsFolder), BillingRate: devBillingRate, StripeURL: fake.url},
 		BillingClock: fake.Now,
 	})

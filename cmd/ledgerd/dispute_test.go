@@ -124,6 +124,7 @@ func TestDisputeThroughTheBinary(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Hour).Add(-3 * time.Hour)
 	tokens := s.anHourOfUsage(t, at)
 	fake := s.stripeFor(t, at.Truncate(24*time.Hour))
+	s.flags = []string{"--init-checkpoint"} // the usage was recorded by another process
 	s.start(t)
 	api := func(role kinds.Role) *client.Client {
 		c, err := client.New(s.URL, s.Tokens[role])

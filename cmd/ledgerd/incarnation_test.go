@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,6 +105,48 @@ func TestDevKeepsTheKeysOfEarlierLogs(t *testing.T) {
 }
 
 // openIncarnation are the arguments that open a new log after the service's.
+// Where the kept checkpoint is gone and the log has entries nothing is signed, as a restore might have come with it, until an
+// operator says that it is a first start there; the service then keeps one again.
+func TestServeWithoutItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	s := newRealService(t, pgtest.NewCluster(t).AdminURL("postgres"))
+	i := &instance{connectionFile: s.connectionFile}
+	record := func(provider string, want int) {
+		t.Helper()
+		if status, body, err := i.do(t.Context(), "POST", "/v1/consent-receipts", kinds.Host, consentFor(provider)); err != nil || status != want {
+			t.Errorf("recording %s: %d %s, %v; want %d", provider, status, body, err, want)
+		}
+	}
+	s.start(t) // of an empty log there is nothing to lose
+	record("first", 201)
+	s.stop(t)
+	kept := mustRead(t, s.checkpoint)
+	if err := os.Remove(s.checkpoint); err != nil {
+		t.Fatal(err)
+	}
+	s.launch(t)
+	s.waitFor(t, http.StatusServiceUnavailable)
+	record("unsigned", 503)
+	if status, _, err := i.do(t.Context(), "GET", "/v1/entries/0", kinds.Auditor, ""); err != nil || status != 200 {
+		t.Errorf("reading: %d, %v", status, err)
+	}
+	s.stop(t)
+	if exists(s.checkpoint) {
+		t.Error("what nobody vouched for is kept")
+	}
+	s.flags = []string{"--init-checkpoint"}
+	s.start(t)
+	record("second", 201)
+	s.stop(t)
+	if now := mustRead(t, s.checkpoint); bytes.Equal(now, kept) {
+		t.Error("the newest checkpoint is not kept")
+	}
+	s.flags = nil
+	s.start(t)
+	record("third", 201)
+	s.stop(t)
+}
+
 func (s *realService) openIncarnation(more ...string) []string {
 	return append([]string{"incarnation", "open", "--database-url", s.PostgresURL, "--signing-key-file", s.key, "--checkpoint-file", s.checkpoint,
 		"--reason", "a drill"}, more...)

@@ -44,6 +44,7 @@ type serveCmd struct {
 	SigningKeyFile string `env:"LEDGERD_SIGNING_KEY_FILE" placeholder:"FILE" type:"path" help:"File that holds the log's signing key. To change the key put the new one, of the same name, on the first line and keep the old one below until everybody knows the new one."`
 	ClickhouseURL  string `env:"LEDGERD_CLICKHOUSE_URL" placeholder:"URL" help:"ClickHouse to ship usage to: clickhouse://, http:// or https://. Prepared by 'ledgerd migrate'; none when empty."`
 	CheckpointFile string `required:"" env:"LEDGERD_CHECKPOINT_FILE" placeholder:"FILE" type:"path" help:"File outside the database that keeps the newest signed checkpoint, so that a database restored from an older backup is noticed. Give each process its own, on a disk that is not restored with the database."`
+	InitCheckpoint bool   `help:"Where there is no such file yet and the log has entries, believe the database's newest checkpoint, this once: for a first start on this machine. Better is a copy of another process's file."`
 }
 
 func (c *serveCmd) Run(p *process) error {
@@ -54,7 +55,7 @@ func (c *serveCmd) Run(p *process) error {
 	}
 	log := c.logger(p.stderr)
 	s, err := newServer(p.ctx, serverOptions{
-		Log: log, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen, CheckpointFile: c.CheckpointFile,
+		Log: log, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen, Private: c.PrivateListen, CheckpointFile: c.CheckpointFile, InitCheckpoint: c.InitCheckpoint,
 		ClickHouseURL: c.ClickhouseURL, SelfAudit: c.selfAuditFlags, Billing: c.billingFlags,
 	})
 	if err != nil {

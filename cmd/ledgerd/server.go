@@ -62,6 +62,7 @@ type serverOptions struct {
 	Private     string // "" for no private listener
 
 	CheckpointFile string
+	InitCheckpoint bool   // a file that is not there yet is a first start, and no loss
 	ClickHouseURL  string // "" for none
 	SelfAudit      selfAuditFlags
 
@@ -171,6 +172,9 @@ func (s *server) openLog(ctx context.Context, o serverOptions) (postgres.Appende
 		return a, err
 	}
 	a.Known, err = s.store.OpenLog(ctx, o.Keys, note, time.Now)
+	if err == nil && note == nil && !o.InitCheckpoint {
+		err = s.neverKept(ctx, o.CheckpointFile)
+	}
 	if errors.Is(err, kinds.ErrReadOnly) {
 		o.Log.Error("THE LOG IS READ-ONLY: nothing is recorded until an operator has looked. After a restore from a backup: ledgerd incarnation open", "error", err)
 		a.Refuse, err = err, nil
@@ -180,12 +184,19 @@ func (s *server) openLog(ctx context.Context, o serverOptions) (postgres.Appende
 		return a, err
 	}
 	head, err := s.store.Head(ctx)
-	if note == nil && head.Size > 0 {
-		o.Log.Warn("no checkpoint was kept outside the database, so a restore from an older backup could not have been noticed; right for a first start here, else look for the file",
-			"file", o.CheckpointFile, "entries", head.Next())
-	}
 	s.kept.publish([]byte(head.Checkpoint))
 	return a, err
+}
+
+// neverKept refuses to sign a log that has entries where no checkpoint of it is kept: a disk that is not mounted, beside a
+// database that was restored, would look just like a first start.
+func (s *server) neverKept(ctx context.Context, file string) error {
+	head, err := s.store.Head(ctx)
+	if err == nil && head.Next() > 0 {
+		err = fmt.Errorf("%w: the log has %d entries and no checkpoint is kept at %s, so a database that was restored from an older backup could not be noticed: "+
+			"look for the file, copy that of another process, or start with --init-checkpoint once, if this is a first start on this machine", kinds.ErrReadOnly, head.Next(), file)
+	}
+	return err
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

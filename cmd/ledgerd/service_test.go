@@ -20,6 +20,7 @@ type realService struct {
 	key        string   // file of the signing key
 	checkpoint string   // file of the newest checkpoint
 	more       []string // settings, as environment variables
+	flags      []string // what has no variable
 	cmd        *exec.Cmd
 }
 
@@ -73,6 +74,7 @@ func (s *realService) launch(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	s.cmd = exec.Command(path, "serve", "--listen", strings.TrimPrefix(s.URL, "http://"), "--log-level", "error")
+	s.cmd.Args = append(s.cmd.Args, s.flags...)
 	s.cmd.Env = append(os.Environ(), "LEDGERD_DATABASE_URL="+s.PostgresURL, "LEDGERD_SIGNING_KEY_FILE="+s.key, "LEDGERD_CHECKPOINT_FILE="+s.checkpoint)
 	s.cmd.Env = append(s.cmd.Env, s.more...)
 	s.cmd.Stderr = tb.Output()

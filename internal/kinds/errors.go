@@ -19,7 +19,7 @@ var (
 	// again and is recorded at most once.
 	ErrUnavailable = errors.New("the store is not reachable")
 	// ErrReadOnly: the log refuses to sign because its state and memory or an outside checkpoint disagree.
-	ErrReadOnly = errors.New("the log is read-only: its head could not be verified")
+	ErrReadOnly = errors.New("the log is read-only: it could not be verified")
 	// ErrNotRecorded: another submission of the same all-or-nothing group was refused.
 	ErrNotRecorded = errors.New("another submission of the group was refused")
 	// ErrStored: what the ledger itself holds can't be read. See Unreadable.

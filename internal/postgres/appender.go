@@ -24,24 +24,24 @@ type Appender struct {
 	keys     Keys
 	log      *slog.Logger
 	now      Clock
-	publish  func([]byte)
 	queue    *queue
 	timeout  time.Duration // see batchTimeout
 	patience time.Duration // see aheadPatience
+	promises promises
 	stop     context.CancelFunc
-	ended    chan struct{}
+	ended    chan struct{} // the loop
+	watched  chan struct{} // the look at the log
 
 	secrets sync.Map // tenant → its key secret; a tenant's never changes
 
 	// Used by the loop only.
-	conn     *pgx.Conn
-	buffers  [2]buffers        // one is filled while the other is sent
-	edge     edge              // where the log ended after the last batch
-	loaded   bool              // edge was read from the database
-	ahead    ahead             // the next batch, where it was taken already
-	wary     int               // batches for which nothing is predicted
-	apart    bool              // the members of a batch are tried one by one
-	promised ledger.Checkpoint // the newest that is known to be signed; the log must never be less
+	conn    *pgx.Conn
+	buffers [2]buffers // one is filled while the other is sent
+	edge    edge       // where the log ended after the last batch
+	loaded  bool       // edge was read from the database
+	ahead   ahead      // the next batch, where it was taken already
+	wary    int        // batches for which nothing is predicted
+	apart   bool       // the members of a batch are tried one by one
 
 	predicted, mispredicted atomic.Int64 // for Predictions
 
@@ -61,26 +61,38 @@ type AppenderOptions struct {
 	Known   ledger.Checkpoint // signed before; the log must continue it. Zero for nothing
 	Refuse  error             // not nil: the log must not be signed on, and every append is answered with this
 	Publish func(note []byte) // told each committed checkpoint; it must not wait. Nil tells nobody
+	Watch   time.Duration     // how often the log is looked at while nothing is appended; 0 for watchEvery
 }
 
 // StartAppender starts the loop. Close ends it.
 func StartAppender(o AppenderOptions) *Appender {
 	ctx, stop := context.WithCancel(context.Background())
-	a := &Appender{store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), timeout: batchTimeout, patience: aheadPatience, stop: stop, ended: make(chan struct{}), promised: o.Known, publish: o.Publish}
-	if a.publish == nil {
-		a.publish = func([]byte) {}
+	a := &Appender{
+		store: o.Store, keys: o.Keys, log: o.Log, now: o.Now, queue: newQueue(), timeout: batchTimeout, patience: aheadPatience,
+		promises: promises{promise: o.Known, publish: o.Publish}, stop: stop, ended: make(chan struct{}), watched: make(chan struct{}),
+	}
+	if a.promises.publish == nil {
+		a.promises.publish = func([]byte) {}
+	}
+	every := o.Watch
+	if every == 0 {
+		every = watchEvery
 	}
 	if o.Refuse != nil {
 		a.refusal.Store(&o.Refuse)
 	}
 	go a.loop(ctx)
+	go a.watch(ctx, every)
 	return a
 }
 
 // Close takes no more requests, commits what is queued, and returns when that is done or ctx ends.
 func (a *Appender) Close(ctx context.Context) error {
 	a.queue.close()
-	defer a.stop()
+	defer func() {
+		a.stop()
+		<-a.watched
+	}()
 	select {
 	case <-a.ended:
 		return nil

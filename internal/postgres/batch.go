@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -84,7 +85,22 @@ func (a *Appender) commitLocked(ctx context.Context, batch []*pending) error {
 	if err != nil {
 		return err
 	}
-	return a.fly(ctx, &flight{plan: plan, next: next})
+	err = a.fly(ctx, &flight{plan: plan, next: next})
+	if isBeyondHead(err) {
+		return fmt.Errorf("%w: rows stand at or beyond the head, which nobody of ours wrote; `ledgerd fsck` names them: %w", kinds.ErrReadOnly, err)
+	}
+	return err
+}
+
+// isBeyondHead says that a row that was to be written is there already although, under the lock, nobody else can have taken
+// its seq: somebody wrote it without the head.
+func isBeyondHead(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || pg.Code != uniqueViolation {
+		return false
+	}
+	table, ofSeq := strings.CutSuffix(pg.ConstraintName, "_pkey")
+	return ofSeq && table != "keys" && table != "claims"
 }
 
 // flight is a batch that is ready to be sent.
@@ -112,9 +128,7 @@ func (a *Appender) fly(ctx context.Context, f *flight) error {
 		return err
 	}
 	a.edge = f.next.edge
-	head := a.edge.head
-	a.promised = ledger.Checkpoint{Origin: head.Origin, Size: head.Size, Root: head.Root}
-	a.publish([]byte(head.Checkpoint))
+	a.promises.note(a.edge.head)
 	f.plan.answer()
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // follow brings the tree in memory to the locked head. After another process's appends it folds the gap in; anything it
-// can't explain is reloaded and proven from the stored tiles, and what does not prove is never signed on.
+// can't explain is reloaded and proven from the stored tiles, and what does not prove, or is not signed, is never signed on.
 func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
 	gap := head.Size - a.edge.frontier.Size()
 	if a.loaded && gap == 0 && a.edge.head.Root == head.Root {
@@ -23,12 +23,14 @@ func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
 		a.wary = waryBatches // somebody else appends
 	}
 	if a.loaded && gap > 0 && gap <= 4*batchEntries {
-		folded, err := a.fold(ctx, head)
-		if err != nil || folded {
+		if err := verifyHead(head, a.keys.Verifiers()); err != nil {
+			return err
+		}
+		if folded, err := a.fold(ctx, head); err != nil || folded {
 			return err
 		}
 	}
-	if err := a.store.continues(ctx, head, a.keys.Verifiers(), a.promised); err != nil {
+	if err := a.store.continues(ctx, head, a.keys.Verifiers(), a.promises.newest()); err != nil {
 		return err
 	}
 	f, err := loadFrontier(ctx, a.conn, head)
@@ -36,6 +38,7 @@ func (a *Appender) follow(ctx context.Context, head ledger.Head) error {
 		return err
 	}
 	a.edge.head, a.edge.frontier, a.loaded = head, f, true
+	a.promises.note(head)
 	return nil
 }
 
@@ -54,6 +57,7 @@ func (a *Appender) fold(ctx context.Context, head ledger.Head) (bool, error) {
 		return false, nil
 	}
 	a.edge.head, a.edge.frontier = head, f
+	a.promises.note(head)
 	return true, nil
 }
 
@@ -90,7 +94,7 @@ func (s *Store) continues(ctx context.Context, head ledger.Head, verifiers []not
 }
 
 // OpenLog checks, before anything is appended, that the database's log is the key's own and continues a checkpoint that was
-// kept outside (nil when none was). It makes the log when there is none. The checkpoint that it returns is what may be
+// kept outside (nil when none was), and that its right edge gives its root. It makes the log when there is none. The checkpoint that it returns is what may be
 // promised on. ErrOrigin for the key of another log; an error that wraps kinds.ErrReadOnly when the log may be read and must
 // not be signed on.
 func (s *Store) OpenLog(ctx context.Context, keys Keys, kept []byte, now Clock) (ledger.Checkpoint, error) {
@@ -109,5 +113,9 @@ func (s *Store) OpenLog(ctx context.Context, keys Keys, kept []byte, now Clock) 
 	if head.Incarnation > 0 && head.Size == 0 {
 		return known, fmt.Errorf("%w: incarnation %d was not opened completely; run `ledgerd incarnation open` again", kinds.ErrReadOnly, head.Incarnation)
 	}
-	return known, s.continues(ctx, head, keys.Verifiers(), known)
+	if err := s.continues(ctx, head, keys.Verifiers(), known); err != nil {
+		return known, err
+	}
+	_, err = loadFrontier(ctx, s.pool, head)
+	return known, err
 }

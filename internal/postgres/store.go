@@ -131,9 +131,9 @@ func unavailable(err error) error {
 		return billing.ErrClaimed
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case !errors.As(err, &pg), pg.Code[:2] == "08", pg.Code[:2] == "57", pg.Code[:2] == "53", pg.Code == "55P03":
+	case !errors.As(err, &pg), pg.Code[:2] == "08", pg.Code[:2] == "57", pg.Code[:2] == "53", pg.Code == "55P03", pg.Code == "25006", pg.Code == "25P03":
 		// Not an answer of the server (connection lost or refused), or one about its own state: shutting down, out of
-		// resources, lock not to be had in time.
+		// resources, lock not to be had in time, a standby, a session that was ended since we had paused.
 		return fmt.Errorf("%w: %w", kinds.ErrUnavailable, err)
 	}
 	return err
