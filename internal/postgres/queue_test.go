@@ -59,3 +59,65 @@ func TestQueueForgetsWhoHasGone(t *testing.T) {
 		t.Errorf("took %d, %d bytes are counted", len(batch), q.bytes)
 	}
 }
+
+// Single submissions are bounded by their number, and one batch makes room for as many as it took.
+func TestQueueIsBoundedByNumber(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	for i := range queueEntries {
+		if err := q.put(single(1)); err != nil {
+			t.Fatalf("submission %d: %v", i, err)
+		}
+	}
+	if err := q.put(single(1)); !errors.Is(err, kinds.ErrBusy) {
+		t.Errorf("beyond the bound: %v", err)
+	}
+	if n := len(q.take()); n != batchEntries {
+		t.Errorf("a batch of %d, want %d", n, batchEntries)
+	}
+	for i := range batchEntries {
+		if err := q.put(single(1)); err != nil {
+			t.Fatalf("submission %d after a batch: %v", i, err)
+		}
+	}
+	if err := q.put(single(1)); !errors.Is(err, kinds.ErrBusy) {
+		t.Errorf("beyond the bound once more: %v", err)
+	}
+}
+
+// A batch has a share of each tenant: whoever comes behind another's flood is in the very next batch, and a flood of one tenant
+// and a stream of another fill a batch evenly.
+func TestQueueServesTenantsInTurn(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	of := func(tenant string, n int) *unit {
+		return newUnit(tenant, make([]pending, n))
+	}
+	for range 3000 {
+		if err := q.put(of("flood", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.putBulk(t.Context(), of("stream", 2*batchEntries)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := q.put(of("small", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counts := func() map[string]int {
+		n := map[string]int{}
+		for _, p := range q.take() {
+			n[p.unit.tenant]++
+		}
+		return n
+	}
+	first := counts()
+	if first["small"] != 3 || first["flood"]+first["stream"] != batchEntries-3 || first["flood"]-first["stream"] > 3 || first["stream"]-first["flood"] > 3 {
+		t.Errorf("the first batch holds %v", first)
+	}
+	if second := counts(); second["flood"] != batchEntries/2 || second["stream"] != batchEntries/2 {
+		t.Errorf("the second batch holds %v", second)
+	}
+}
