@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,6 +85,7 @@ type API struct {
 	groups       *slots        // atomic ones, each of which is held in memory
 	downloads    *slots        // of evidence, each of which takes a connection and a snapshot
 	memory       *memoryRoom   // of large answers and large records
+	bodies       *memoryRoom   // of bodies that are read whole
 	progress     time.Duration // see progressTimeout
 	routes       []*Route
 	metrics      metrics
@@ -97,7 +99,7 @@ func New(o Options) (*API, error) {
 		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage, biller: o.Biller, disputes: o.Disputes,
 		wideLines: wideLines,
 		tokens:    tokenCache{known: map[[32]byte]cachedToken{}},
-		streams:   newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), memory: newMemoryRoom(), evidence: o.EvidenceSigners, progress: progressTimeout,
+		streams:   newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), memory: newMemoryRoom(readMemory, tenantMemory, tenantReads), bodies: newMemoryRoom(bodyMemory, tenantBodyMemory, math.MaxInt), evidence: o.EvidenceSigners, progress: progressTimeout,
 		metrics: newMetrics(o.Metrics, o.Appender),
 	}
 	for _, key := range o.VerifierKeys {

@@ -146,6 +146,22 @@ func TestStripeDeliveries(t *testing.T) {
 	}
 }
 
+// Who posts there is not known before the body is, so nothing is decoded.
+func TestStripeDeliveriesAreNotDecoded(t *testing.T) {
+	t.Parallel()
+	b := &stubBiller{}
+	s := newBilledService(t, b)
+	for _, encoding := range []string{"gzip", "zstd", "br"} {
+		got := s.do(t, http.MethodPost, "/v1/stripe/webhook/acme", "", `{"id":"evt_1"}`, "Stripe-Signature", "right", "Content-Encoding", encoding)
+		if got.status != 415 || got.problem(t).Code != "unsupported-media-type" || b.tenant != "" {
+			t.Errorf("%s: %d %s", encoding, got.status, got.body)
+		}
+		if got.header.Get("Accept-Encoding") != "identity" {
+			t.Errorf("%s: it takes %q", encoding, got.header.Get("Accept-Encoding"))
+		}
+	}
+}
+
 func TestBillingIsOff(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -22,6 +22,9 @@ type call struct {
 	query  query
 	memory *memoryRoom
 	leave  func() // gives back what the answer took of the memory for answers
+	bodies *memoryRoom
+
+	leaveBodies func() // gives back what the body took of the memory for bodies
 }
 
 func (c *call) ctx() context.Context { return c.http.Context() }
@@ -50,8 +53,11 @@ const requestTimeout = 20 * time.Second
 // serve adapts a route's handler to net/http: deadline, authorization, parameters, then the handler, then its answer.
 func (a *API) serve(route *Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c := &call{http: r, writer: w, route: route, memory: a.memory, leave: func() {}}
-		defer func() { c.leave() }()
+		c := &call{http: r, writer: w, route: route, memory: a.memory, leave: func() {}, bodies: a.bodies, leaveBodies: func() {}}
+		defer func() {
+			c.leave()
+			c.leaveBodies()
+		}()
 		if !route.Streams {
 			ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
 			defer cancel()
@@ -113,7 +119,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	if p.Status == http.StatusUnsupportedMediaType {
+	if p.Status == http.StatusUnsupportedMediaType && w.Header().Get("Accept-Encoding") == "" {
 		w.Header().Set("Accept-Encoding", acceptedEncodings)
 	}
 	body, err := json.Marshal(p)

@@ -15,6 +15,13 @@ func (a *API) TakeReads(patience time.Duration, leaving int64) (giveBack func())
 	return func() { a.memory.memory.Release(readMemory - leaving) }
 }
 
+// TakeBodies takes the memory for bodies but for some KiB, and shortens the wait for it, until given back.
+func (a *API) TakeBodies(patience time.Duration, leaving int64) (giveBack func()) {
+	a.bodies.patience = patience
+	_ = a.bodies.memory.Acquire(context.Background(), bodyMemory-leaving)
+	return func() { a.bodies.memory.Release(bodyMemory - leaving) }
+}
+
 // SetWideLines makes questions wide that read more than so many lines. Call it before the first request.
 func (a *API) SetWideLines(lines int) { a.wideLines = lines }
 

@@ -27,9 +27,11 @@ const largeRecordMemory = 32
 // than a MiB takes none of what is shared.
 const partsWeight = 4
 
-// memoryRoom is the memory that large answers share, and the checks of large records.
+// memoryRoom is memory that is shared: by large answers and the checks of large records, in MiB, or by bodies.
 type memoryRoom struct {
 	memory   *semaphore.Weighted
+	each     int64 // the most that one tenant has of it
+	reads    int   // how often at once
 	patience time.Duration
 
 	mu      sync.Mutex
@@ -42,17 +44,17 @@ type tenantShare struct {
 	reads  int
 }
 
-func newMemoryRoom() *memoryRoom {
-	return &memoryRoom{memory: semaphore.NewWeighted(readMemory), patience: readPatience, tenants: map[string]*tenantShare{}}
+func newMemoryRoom(all, each int64, reads int) *memoryRoom {
+	return &memoryRoom{memory: semaphore.NewWeighted(all), each: each, reads: reads, patience: readPatience, tenants: map[string]*tenantShare{}}
 }
 
 // errNoRoom refuses a read that found no room in time.
-var errNoRoom = &fault{code: "busy", detail: "others take all the memory that there is for large records and answers; ask again"}
+var errNoRoom = &fault{code: "busy", detail: "others take all the memory that there is for large bodies, records and answers; ask again"}
 
-// enter waits its turn for some MiB, at most a tenant's share. leave, never nil, gives them back, once the answer is sent.
-func (r *memoryRoom) enter(ctx context.Context, tenant string, mib int64) (leave func(), err error) {
+// enter waits its turn for some of it, at most a tenant's share. leave, never nil, gives them back, once the answer is sent.
+func (r *memoryRoom) enter(ctx context.Context, tenant string, size int64) (leave func(), err error) {
 	nothing := func() {}
-	if mib == 0 {
+	if size == 0 {
 		return nothing, nil
 	}
 	own := r.join(tenant)
@@ -61,10 +63,10 @@ func (r *memoryRoom) enter(ctx context.Context, tenant string, mib int64) (leave
 	}
 	patience, cancel := context.WithTimeout(ctx, r.patience)
 	defer cancel()
-	err = own.memory.Acquire(patience, mib) // first, or what waits for it would take the others' memory meanwhile
+	err = own.memory.Acquire(patience, size) // first, or what waits for it would take the others' memory meanwhile
 	if err == nil {
-		if err = r.memory.Acquire(patience, mib); err != nil {
-			own.memory.Release(mib)
+		if err = r.memory.Acquire(patience, size); err != nil {
+			own.memory.Release(size)
 		}
 	}
 	if err != nil {
@@ -75,8 +77,8 @@ func (r *memoryRoom) enter(ctx context.Context, tenant string, mib int64) (leave
 		return nothing, errNoRoom
 	}
 	return func() {
-		r.memory.Release(mib)
-		own.memory.Release(mib)
+		r.memory.Release(size)
+		own.memory.Release(size)
 		r.part(tenant)
 	}, nil
 }
@@ -87,10 +89,10 @@ func (r *memoryRoom) join(tenant string) *tenantShare {
 	defer r.mu.Unlock()
 	own := r.tenants[tenant]
 	if own == nil {
-		own = &tenantShare{memory: semaphore.NewWeighted(tenantMemory)}
+		own = &tenantShare{memory: semaphore.NewWeighted(r.each)}
 		r.tenants[tenant] = own
 	}
-	if own.reads == tenantReads {
+	if own.reads == r.reads {
 		return nil
 	}
 	own.reads++

@@ -134,7 +134,7 @@ func routeProblems(r *Route) []string {
 	if !r.Public {
 		codes = append(codes, "unauthorized", "forbidden")
 	}
-	if r.Memory > 0 {
+	if r.Memory > 0 || (r.Body != nil && !r.Public) {
 		codes = append(codes, "busy")
 	}
 	if r.Body != nil {

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/base64"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -194,35 +193,6 @@ func recordedReply(r kinds.Recorded, body RecordedBody) reply {
 
 // wrapperBytes is what a wrapper may add to the artifact's own limit: three identifiers, escaped, and its punctuation.
 const wrapperBytes = 16 << 10
-
-// readBody reads a JSON body of bounded size, which may be encoded, and takes what the route's answer takes of the memory for answers.
-func readBody(c *call, limit int) ([]byte, error) {
-	if err := requireMedia(c.http, jsonType); err != nil {
-		return nil, err
-	}
-	sent := http.MaxBytesReader(c.writer, c.http.Body, int64(limit)+encodingBytes)
-	body, err := openBody(c.http.Header, sent, int64(limit))
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	read, err := io.ReadAll(body)
-	if p, _ := problemOf(err); err != nil && p.Status == http.StatusRequestEntityTooLarge {
-		drain(c.http)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return read, c.takeMemory(c.route.Memory)
-}
-
-// drainBytes is how much is read on of a body that is too large, so that a client that reads nothing before it has sent all
-// finds the answer, and not a connection that was reset. It is kept nowhere.
-const drainBytes = 16 << 20
-
-func drain(r *http.Request) {
-	_, _ = io.CopyN(io.Discard, r.Body, drainBytes) // it ends early with the body, or with the connection
-}
 
 // requireMedia refuses a body of another media type than the route's, or another charset than JSON's.
 func requireMedia(r *http.Request, want string) error {
