@@ -78,17 +78,18 @@ func ofIncarnation(r Route) *Route {
 	return &r
 }
 
-// incarnationOf reads which log a path is of. A number in another spelling names nothing.
+// incarnationOf reads which log a path is of, 0 on a route that has no such segment. A number in another spelling names nothing, and
+// neither does an empty segment, which the router takes for one.
 func incarnationOf(c *call) (int, error) {
-	text := chi.URLParam(c.http, "incarnation")
-	if text == "" {
+	if len(c.route.Segments) == 0 {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || strconv.Itoa(n) != text {
+	text := chi.URLParam(c.http, "incarnation")
+	n, err := strconv.ParseInt(text, 10, 32) // the store's numbers have 32 bits
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != text {
 		return 0, kinds.ErrNotFound
 	}
-	return n, nil
+	return int(n), nil
 }
 
 func (a *API) getCheckpoint(c *call) (reply, error) {

@@ -172,7 +172,8 @@ func TestTileAnswers(t *testing.T) {
 	for _, path := range []string{
 		"/log/tile/", "/log/tile/0", "/log/tile/0/002", "/log/tile/0/001", "/log/tile/0/001.p/45", "/log/tile/1/000", "/log/tile/1/000.p/2", "/log/tile/2/000.p/1", "/log/tile/63/000",
 		"/log/tile/64/000", "/log/tile/0/0", "/log/tile/0/x000/000", "/log/tile/00/000", "/log/tile/0/000.p/256", "/log/tile/0/000/", "/log/tile/0/%30%30%30", "/log/tile/data/000",
-		"/log/tile/entries/", "/log/1/tile/0/000", "/log/00/tile/0/000", "/log/-1/checkpoint", "/log/1/checkpoint", "/log/x/checkpoint", "/log/tile/entries/001", "/log/tile/entries/002.p/1", "/log/tile/entries/000.p/0", "/log/tile/entries/entries/000", "/log/tile/Entries/000",
+		"/log/tile/entries/", "/log/1/tile/0/000", "/log/00/tile/0/000", "/log/-1/checkpoint", "/log/1/checkpoint", "/log/x/checkpoint", "/log//checkpoint", "/log//tile/0/000", "/log//tile/entries/000",
+		"/log/2147483647/checkpoint", "/log/2147483648/checkpoint", "/log/3000000000/tile/0/000", "/log/3000000000/tile/entries/000", "/log/99999999999999999999/checkpoint", "/log/%30/checkpoint", "/log/tile/entries/001", "/log/tile/entries/002.p/1", "/log/tile/entries/000.p/0", "/log/tile/entries/entries/000", "/log/tile/Entries/000",
 	} {
 		got := s.do(t, "GET", path, "", "")
 		if p := got.problem(t); got.status != 404 || p.Code != "not-found" || got.header.Get("Cache-Control") != "no-store" {
