@@ -46,6 +46,7 @@ type DisputeStateBody struct {
 	RecordedAt *time.Time             `json:"recorded_at"`
 	RaisedBy   *ledger.Actor          `json:"raised_by" jsonschema:"who a token claimed to be"`
 	Decision   *kinds.DisputeArtifact `json:"decision" jsonschema:"as it was recorded; null until then"`
+	Proof      *ProofBody             `json:"proof,omitzero" jsonschema:"of the entry; with proof=true, when it is recorded by the time of the answer"`
 }
 
 // DisputeProgress is how much of a dispute's chain is verified.
@@ -71,7 +72,7 @@ func (a *API) disputeRoutes() []*Route {
 			Doc: "The whole chain is read and every entry of it verified again: the payment processor's event, the intent, its claims, the usage reports, their frames, consent at the instant of each, and the " +
 				"receipts of the same requests. What is recorded is the entries by seq, the totals at each level and where they differ, and the result. " + disputeRules +
 				" One of many reports is worked on after the answer, 202: ask its location how far it is.",
-			Roles: disputers, Header: []Param{{Name: "Idempotency-Key", Form: "string", Doc: "1 to 256 bytes: the same dispute sent again finds itself by it."}}, Body: DisputeAskBody{},
+			Roles: disputers, Query: []Param{proofParam}, Header: []Param{{Name: "Idempotency-Key", Form: "string", Doc: "1 to 256 bytes: the same dispute sent again finds itself by it."}}, Body: DisputeAskBody{},
 			Replies: []Reply{
 				{Status: 201, Doc: "Decided and recorded.", Body: DisputeStateBody{}}, {Status: 202, Doc: "Queued; see Location.", Body: DisputeStateBody{}},
 				{Status: 200, Doc: "Raised before; the header Idempotent-Replayed is true.", Body: DisputeStateBody{}},
@@ -95,7 +96,7 @@ func (a *API) disputeRoutes() []*Route {
 			Replies: []Reply{{Status: 200, Doc: "The dispute.", Body: DisputeBody{}}}, Problems: []string{"not-found", "erased", "log-read-only"}, handle: a.getDispute,
 		},
 		{
-			Method: "POST", Path: "/v1/disputes/{id}/reverify", Name: "reverifyDispute", Memory: 256, Summary: "Decide a dispute again", Roles: disputers, Segments: id,
+			Method: "POST", Path: "/v1/disputes/{id}/reverify", Name: "reverifyDispute", Memory: 256, Summary: "Decide a dispute again", Roles: disputers, Segments: id, Query: []Param{proofParam},
 			Doc: "From what the ledger has now. What changed since the dispute was recorded is recorded as an entry of kind reverification; the dispute stays as it is. A large one is queued, as when it was raised.",
 			Replies: []Reply{
 				{Status: 201, Doc: "Decided again and recorded.", Body: ReverificationBody{}}, {Status: 202, Doc: "Queued; see Location.", Body: DisputeStateBody{}},
@@ -111,6 +112,10 @@ func (a *API) disputeRoutes() []*Route {
 }
 
 func (a *API) raiseDispute(c *call) (reply, error) {
+	prove, err := c.query.flag("proof")
+	if err != nil {
+		return reply{}, err
+	}
 	body, err := readBody(c, 16<<10)
 	if err != nil {
 		return reply{}, err
@@ -127,6 +132,14 @@ func (a *API) raiseDispute(c *call) (reply, error) {
 		return reply{}, err
 	}
 	state, err := a.disputeState(c, r.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	if prove && state.Seq != nil {
+		if state.Proof, err = a.proofOf(c, *state.Seq); err != nil {
+			return reply{}, err
+		}
+	}
 	answer := reply{status: http.StatusCreated, body: state, header: map[string]string{"Location": "/v1/disputes/" + r.ID}}
 	switch {
 	case raised.Replayed:
@@ -134,7 +147,7 @@ func (a *API) raiseDispute(c *call) (reply, error) {
 	case raised.Recorded == nil:
 		answer.status = http.StatusAccepted
 	}
-	return answer, err
+	return answer, nil
 }
 
 func parseDispute(body []byte) (kinds.DisputeRequest, error) {

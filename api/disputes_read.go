@@ -28,6 +28,7 @@ type ReverificationBody struct {
 	Seq        int64                        `json:"seq"`
 	RecordedAt time.Time                    `json:"recorded_at"`
 	Found      kinds.ReverificationArtifact `json:"found" jsonschema:"changed names what differs from the dispute as it was recorded; empty for nothing"`
+	Proof      *ProofBody                   `json:"proof,omitzero" jsonschema:"of the entry, with proof=true where it is made"`
 }
 
 // DisputeListBody is a page of disputes.
@@ -157,6 +158,10 @@ func (a *API) listDisputes(c *call) (reply, error) {
 }
 
 func (a *API) reverifyDispute(c *call) (reply, error) {
+	prove, err := c.query.flag("proof")
+	if err != nil {
+		return reply{}, err
+	}
 	id := disputeSegment(c)
 	if kinds.CheckKey("", id) != nil {
 		return reply{}, kinds.ErrNotFound
@@ -173,8 +178,11 @@ func (a *API) reverifyDispute(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	found, err := kinds.ReadReverification(e)
-	return reply{status: http.StatusCreated, body: ReverificationBody{Seq: e.Seq, RecordedAt: e.RecordedAt, Found: found}}, err
+	body := ReverificationBody{Seq: e.Seq, RecordedAt: e.RecordedAt}
+	if body.Found, err = kinds.ReadReverification(e); err == nil && prove {
+		body.Proof, err = a.proofOf(c, e.Seq)
+	}
+	return reply{status: http.StatusCreated, body: body}, err
 }
 
 func (a *API) getDisputeEvidence(c *call) (reply, error) {

@@ -126,6 +126,47 @@ func TestDisputeIsReverifiedOverTheAPI(t *testing.T) {
 	}
 }
 
+// What is recorded at once is proven when that is asked for: a dispute, the same again, and what was found later.
+func TestDisputesAreProven(t *testing.T) {
+	t.Parallel()
+	x := newScenario(t)
+	x.consentedUsage(3)
+	ask := func(path, body string) (b struct {
+		DisputeID string         `json:"dispute_id"`
+		Seq       *int64         `json:"seq"`
+		Proof     *api.ProofBody `json:"proof"`
+	}, status int) {
+		t.Helper()
+		got := x.s.as(t, kinds.Auditor, "POST", path, body, "Idempotency-Key", "one")
+		got.into(t, &b)
+		return b, got.status
+	}
+	one := `{"request_id":"req-1","reason":"why"}`
+	if b, status := ask("/v1/disputes", one); status != http.StatusCreated || b.Proof != nil {
+		t.Errorf("not asked for: %d, %+v", status, b)
+	}
+	dispute, status := ask("/v1/disputes?proof=true", one)
+	if status != http.StatusOK || dispute.Proof == nil || dispute.Proof.Seq != *dispute.Seq {
+		t.Fatalf("again: %d, %+v", status, dispute)
+	}
+	x.s.fits(t, *dispute.Proof)
+	found, status := ask("/v1/disputes/"+dispute.DisputeID+"/reverify?proof=true", "")
+	if status != http.StatusCreated || found.Proof == nil || found.Proof.Seq != *found.Seq || *found.Seq == *dispute.Seq {
+		t.Fatalf("decided again: %d, %+v", status, found)
+	}
+	x.s.fits(t, *found.Proof)
+	if got := x.s.as(t, kinds.Auditor, "POST", "/v1/disputes?proof=1", one); got.status != http.StatusBadRequest {
+		t.Errorf("neither true nor false: %d %s", got.status, got.body)
+	}
+	x.s.disputes.AtOnce = 1
+	period := fmt.Sprintf(`{"customer_id":"c1","from":%q,"to":%q,"reason":"too much"}`, x.at(-1), x.at(1))
+	got := x.s.as(t, kinds.Auditor, "POST", "/v1/disputes?proof=true", period)
+	var queued api.DisputeStateBody
+	if got.into(t, &queued); got.status != http.StatusAccepted || queued.Proof != nil {
+		t.Errorf("queued: %d %s", got.status, got.body)
+	}
+}
+
 // One that is larger than a request waits for is queued, worked on by whoever is there, and found by its location.
 func TestLargeDisputeIsAJob(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -266,24 +267,35 @@ func TestProofOnReplay(t *testing.T) {
 	}
 }
 
-// Whatever route appends offers a proof.
+// Whatever route appends offers a proof: it answers 201 with the entry's seq. Of bulk, which does not, entries are proven afterwards.
 func TestEveryAppendOffersAProof(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	n := 0
 	for _, r := range s.api.Routes() {
-		appends := slices.ContainsFunc(r.Replies, func(r api.Reply) bool { _, ok := r.Body.(api.RecordedBody); return ok })
+		appends := slices.ContainsFunc(r.Replies, func(r api.Reply) bool { return r.Status == http.StatusCreated && has(r.Body, "Seq") })
 		offers := slices.ContainsFunc(r.Query, func(p api.Param) bool { return p.Name == "proof" })
 		if appends != offers {
 			t.Errorf("%s %s: appends %v, offers a proof %v", r.Method, r.Path, appends, offers)
+		}
+		for _, reply := range r.Replies {
+			if appends && reply.Status == http.StatusCreated && !has(reply.Body, "Proof") {
+				t.Errorf("%s %s: its answer has no place for the proof", r.Method, r.Path)
+			}
 		}
 		if appends {
 			n++
 		}
 	}
-	if n < 4 {
+	if n < 15 {
 		t.Errorf("%d routes append", n)
 	}
+}
+
+// has says whether an answer has a field, be it an embedded struct's.
+func has(body any, field string) bool {
+	_, ok := reflect.TypeOf(body).FieldByName(field)
+	return ok
 }
 
 // An answer's proof is bounded: less than 1 KB of hashes at any size that fits a database.

@@ -44,7 +44,8 @@ type Dispute struct {
 	Seq        *int64           `json:"seq"`              // the entry, nil until it is recorded
 	RecordedAt *time.Time       `json:"recorded_at"`
 	RaisedBy   *ledger.Actor    `json:"raised_by"`
-	Decision   *DisputeDecision `json:"decision"` // as it was recorded, nil until then
+	Decision   *DisputeDecision `json:"decision"`       // as it was recorded, nil until then
+	Proof      *Proof           `json:"proof,omitzero"` // nil unless the call asked for one
 }
 
 // DisputeProgress is how much of a dispute's chain is verified.
@@ -192,6 +193,7 @@ type Reverification struct {
 	Seq        int64               `json:"seq"`
 	RecordedAt time.Time           `json:"recorded_at"`
 	Found      ReverificationFound `json:"found"`
+	Proof      *Proof              `json:"proof,omitzero"` // nil unless the call asked for one
 }
 
 // ReverificationFound says how a dispute stands. Changed is empty when nothing did since it was recorded.
