@@ -10,12 +10,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"ledgerd/internal/postgres"
-	"ledgerd/ledger"
 )
 
 type keyCmd struct {
 	New  keyNewCmd  `cmd:"" help:"Make a signing key, and print its verifier key."`
-	Show keyShowCmd `cmd:"" help:"Print the verifier key of a signing key."`
+	Show keyShowCmd `cmd:"" help:"Print the verifier key of a signing key, or of each in its file."`
 }
 
 type keyNewCmd struct {
@@ -40,7 +39,7 @@ func (c *keyNewCmd) Run(p *process) error {
 }
 
 type keyShowCmd struct {
-	File string `arg:"" type:"existingfile" help:"File that holds the signing key."`
+	File string `arg:"" type:"existingfile" help:"File that holds the signing key, or several, one a line."`
 }
 
 func (c *keyShowCmd) Run(p *process) error {
@@ -48,11 +47,11 @@ func (c *keyShowCmd) Run(p *process) error {
 	if err != nil {
 		return fmt.Errorf("reading the signing key: %w", err)
 	}
-	vkey, err := ledger.VerifierKey(strings.TrimSpace(string(raw)))
+	keys, err := parseKeys(strings.TrimSpace(string(raw)))
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(p.stdout, vkey)
+	_, err = fmt.Fprintln(p.stdout, strings.Join(keys.VerifierKeys(), "\n"))
 	return err
 }
 

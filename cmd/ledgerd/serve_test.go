@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -267,6 +268,40 @@ func TestKeyNewAndShow(t *testing.T) {
 	}
 	if code, _, _ := command(t.Context(), "key", "new", "--origin", "has space", "--out", path+"2"); code == 0 {
 		t.Error("an origin with a space is accepted")
+	}
+}
+
+// While the log changes its key, its file has several.
+func TestKeyShowOfSeveral(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	newKey := func(origin string) (file, vkey string) {
+		t.Helper()
+		file = filepath.Join(dir, rand.Text())
+		code, made, stderr := command(t.Context(), "key", "new", "--origin", origin, "--out", file)
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		return string(mustRead(t, file)), made
+	}
+	old, oldShown := newKey("a.example/l")
+	fresh, freshShown := newKey("a.example/l")
+	other, _ := newKey("b.example/l")
+	for _, c := range []struct{ name, file, shown string }{
+		{"one", old, oldShown},
+		{"without a line end", strings.TrimSpace(old), oldShown},
+		{"two", fresh + old, freshShown + oldShown},
+		{"of two logs", fresh + other, ""},
+		{"one is cut off", fresh + old[:20] + "\n", ""},
+		{"empty", "", ""},
+	} {
+		path := filepath.Join(dir, "shown")
+		if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, shown, stderr := command(t.Context(), "key", "show", path); shown != c.shown || (code == 0) != (c.shown != "") || strings.Contains(stderr, "PRIVATE") {
+			t.Errorf("%s: exit %d, %q, %q", c.name, code, shown, stderr)
+		}
 	}
 }
 
