@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -12,21 +13,23 @@ import (
 	"ledgerd/internal/postgres/ledgertest"
 )
 
-// openIncarnation opens the next log, as a drill.
-func (s *service) openIncarnation(t *testing.T) {
+// openIncarnation opens the next log, as a drill, and returns the ledger with that log's keys.
+func (s *service) openIncarnation(t *testing.T) *ledgertest.Ledger {
 	t.Helper()
 	head, err := s.Store.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, keys := ledgertest.NewKeys(t, postgres.IncarnationOrigin(head.Origin, 1))
+	l := *s.Ledger
+	l.SignerKey, l.Keys = ledgertest.NewKeys(t, postgres.IncarnationOrigin(head.Origin, 1))
 	_, err = s.Store.OpenIncarnation(t.Context(), postgres.OpenIncarnationOptions{
-		NewKeys: func(string, bool) (postgres.Keys, error) { return keys, nil },
+		NewKeys: func(string, bool) (postgres.Keys, error) { return l.Keys, nil },
 		Old:     s.Keys, Previous: []byte(head.Checkpoint), Force: true, Reason: "a drill", Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &l
 }
 
 // The first entry of a later log belongs to the log: operators and every tenant's auditors read, list and prove it, and
@@ -75,6 +78,28 @@ func TestWhoReadsIncarnations(t *testing.T) {
 	s.as(t, kinds.Operator, "GET", "/v1/entries/1", "").into(t, &e)
 	if e.Kind != kinds.Incarnation.Name || !strings.Contains(string(e.Content), "a drill") {
 		t.Errorf("the entry: %+v", e)
+	}
+}
+
+// What was recorded in an earlier log is proven in that one when it is posted again, by its checkpoint and key.
+func TestReplayOfAnEarlierIncarnationIsProven(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.post(t, kinds.Host, "/v1/consent-receipts", consent)
+	later := s.openIncarnation(t)
+	later.Appender = later.StartAppender(t, time.Now)
+	server := httptest.NewServer(newAPI(t, later, later.Store, nil).Handler())
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	var r api.RecordedBody
+	got := s.as(t, kinds.Host, "POST", "/v1/consent-receipts?proof=true", consent)
+	if got.into(t, &r); got.status != 200 || r.Proof == nil || r.Proof.Seq != 0 || r.Proof.TreeSize != 1 || r.Proof.LeafHash != r.LeafHash {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	s.fits(t, *r.Proof) // s has the keys of the earlier log
+	got = s.as(t, kinds.Host, "POST", "/v1/consent-receipts?proof=true", consent, "Idempotency-Key", "later")
+	if got.into(t, &r); got.status != 201 || r.Proof == nil || r.Proof.Seq != 2 || r.Proof.TreeSize != 2 {
+		t.Fatalf("in the later log: %d %s", got.status, got.body)
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 	"ledgerd/ledger"
 )
 
-// prover proves entries and trees of the log; size and to 0 stand for the newest signed tree. A proof fits the checkpoint
-// that it comes with, which is nil when none of that size is kept. kinds.ErrNotFound for an entry that is not visible or is
-// of an earlier incarnation's log, ledger.ErrSize for a tree that the log does not have or that does not have the entry.
+// prover proves entries and trees of the log; size and to 0 stand for the newest signed tree. An entry is proven in the log of its
+// own incarnation, trees are the newest log's. A proof fits the checkpoint that it comes with, which is nil when none of that size is
+// kept. kinds.ErrNotFound for an entry that is not visible, ledger.ErrSize for a tree that the log does not have or that does not have
+// the entry.
 type prover interface {
 	EntryProof(ctx context.Context, tenant string, see kinds.Visibility, seq, size int64) (ledger.InclusionProof, error)
 	Consistency(ctx context.Context, from, to int64) (ledger.ConsistencyProof, error)
@@ -80,15 +81,14 @@ func (a *API) getProof(c *call) (reply, error) {
 	return reply{status: 200, body: proofBody(seq, p)}, err
 }
 
-// proofOf proves an entry to whom it was just acknowledged, who may have posted the same as another token before. It is nil
-// for an entry of an earlier incarnation's log, whose checkpoints are not this one's.
+// proofOf proves an entry to whom it was just acknowledged, who may have posted the same as another token before.
 func (a *API) proofOf(c *call, seq int64) (*ProofBody, error) {
 	p, err := a.store.EntryProof(c.ctx(), c.who.Tenant, kinds.Visibility{All: true}, seq, 0)
-	if errors.Is(err, kinds.ErrNotFound) {
-		return nil, nil
+	if err != nil {
+		return nil, err
 	}
 	body := proofBody(seq, p)
-	return &body, err
+	return &body, nil
 }
 
 func proofBody(seq int64, p ledger.InclusionProof) ProofBody {

@@ -49,7 +49,7 @@ type RecordedBody struct {
 	LeafHash   string           `json:"leaf_hash" jsonschema:"SHA-256 of 0x00 and the envelope, standard base64"`
 	Findings   []frames.Finding `json:"findings" jsonschema:"what an auditor wants to know although the entry was accepted"`
 	Verdict    *air.Result      `json:"verdict,omitzero" jsonschema:"of a receipt bundle: what was found, and in disclosures what that does not prove; indeterminate is not accepted as valid"`
-	Proof      *ProofBody       `json:"proof,omitzero" jsonschema:"with proof=true; absent for an entry that an earlier incarnation's log holds"`
+	Proof      *ProofBody       `json:"proof,omitzero" jsonschema:"with proof=true; that of an entry of an earlier incarnation is of that one's log"`
 }
 
 // UsageReportBody is what a host posts for one request.

@@ -17,9 +17,8 @@ import (
 // kept. An erased entry is proven as ever.
 //
 // An entry of an earlier incarnation is proven in that one's log. kinds.ErrNotFound when there is no such entry or the
-// asker may not see it;
-// ledger.ErrSize when the log is shorter than size, or its first size leaves don't have the entry; kinds.ErrReadOnly when
-// what is stored does not prove.
+// asker may not see it; ledger.ErrSize when the log is shorter than size, or its first size leaves don't have the entry;
+// kinds.ErrReadOnly when what is stored does not prove.
 func (s *Store) EntryProof(ctx context.Context, tenant string, see kinds.Visibility, seq, size int64) (ledger.InclusionProof, error) {
 	leaf, head, err := s.visibleLeaf(ctx, tenant, see, seq)
 	if err != nil {
