@@ -18,8 +18,9 @@ const (
 	// smallBody is how many bytes a body may have without a share of that. No request without a token has more, so whoever has no
 	// token takes no room from those who do.
 	smallBody = maxDelivery + encodingBytes
-	// firstBytes is how much a body has before anything of it came.
-	firstBytes = 512
+	// firstBytes is how much a body has before anything of it came, and mostDeclared what it has at most for having been declared.
+	firstBytes   = 512
+	mostDeclared = 8 << 10
 )
 
 // readBody reads a JSON body of bounded size, which may be encoded, and takes what the route's answer takes of the memory for answers.
@@ -50,11 +51,11 @@ func readBody(c *call, limit int) ([]byte, error) {
 func (c *call) receive(encoding string, limit int) ([]byte, error) {
 	sent := http.MaxBytesReader(c.writer, c.http.Body, int64(limit)+encodingBytes)
 	if encoding == unencoded {
-		read, leave, err := c.bodies.readAll(c.ctx(), c.who.Tenant, plainBody(sent, int64(limit)), limit)
+		read, leave, err := c.bodies.readAll(c.ctx(), c.who.Tenant, plainBody(sent, int64(limit)), c.http.ContentLength, limit)
 		c.leaveBodies = leave
 		return read, err
 	}
-	encoded, leave, err := c.bodies.readAll(c.ctx(), c.who.Tenant, plainBody(sent, 0), limit+encodingBytes)
+	encoded, leave, err := c.bodies.readAll(c.ctx(), c.who.Tenant, plainBody(sent, 0), c.http.ContentLength, limit+encodingBytes)
 	defer leave()
 	if err != nil {
 		return nil, err
@@ -75,16 +76,16 @@ func (c *call) receive(encoding string, limit int) ([]byte, error) {
 // shareOf is what a body of some bytes takes of the memory for bodies, in KiB.
 func shareOf(size int) int64 { return int64(max(0, size-smallBody)+1<<10-1) >> 10 }
 
-// readAll reads at most limit bytes, which from must not exceed, into memory that grows with what came, never with what was declared.
-// It waits for its share of the room, whose unit is the KiB; leave, never nil, gives that back.
-func (r *memoryRoom) readAll(ctx context.Context, tenant string, from io.Reader, limit int) (read []byte, leave func(), err error) {
+// readAll reads at most limit bytes, which from must not exceed, into memory that grows with what came, and not with what was declared
+// beyond what any connection takes. It waits for its share of the room, whose unit is the KiB; leave, never nil, gives that back.
+func (r *memoryRoom) readAll(ctx context.Context, tenant string, from io.Reader, declared int64, limit int) (read []byte, leave func(), err error) {
 	var taken []func()
 	leave = func() {
 		for _, giveBack := range taken {
 			giveBack()
 		}
 	}
-	read = make([]byte, 0, firstBytes)
+	read = make([]byte, 0, min(max(firstBytes, declared+1), mostDeclared)) // one more, to meet the end of it
 	for {
 		n, err := from.Read(read[len(read):cap(read)])
 		read = read[:len(read)+n]
