@@ -35,6 +35,7 @@ func (a *API) bulkRoutes() []*Route {
 			"mode=atomic: all lines are recorded in one transaction or none; at most " + strconv.Itoa(atomicLines) + " lines and 64 MiB; " +
 			"when a line is refused the others are not-recorded, and lines recorded before are no hindrance; a context record's parts are recorded before the request. " +
 			"When the body breaks off, stalls for half a minute or is not what its encoding says, the line that was cut has the error as its last result. " +
+			"So has the first line that comes after its token expired or was revoked. " +
 			"Content-Encoding gzip and zstd are taken, up to a ratio of 100. What was not acknowledged may be sent again: it is recorded at most once.",
 		Roles: bulkRoles(), Query: []Param{{Name: "mode", Form: "string", Doc: "continue (the default) or atomic."}},
 		Body: BulkLineBody{}, BodyType: ndjsonType,

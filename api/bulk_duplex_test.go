@@ -17,6 +17,7 @@ import (
 
 	"ledgerd/api"
 	"ledgerd/internal/kinds"
+	"ledgerd/internal/postgres/ledgertest"
 )
 
 // conversation is a bulk request whose lines are written one by one while its results are read.
@@ -111,6 +112,33 @@ func TestBulkAnswersWhileTheBodyComes(t *testing.T) {
 	c.say(next)
 	c.hear()
 	c.end()
+}
+
+// A token that is revoked while its stream is open records nothing more, and the stream ends and says so.
+func TestBulkTokenRevokedMidStream(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.tokens[kinds.Host] = s.token(t, ledgertest.Tenant, kinds.Host, time.Now(), time.Hour) // the newest is the one that revoke takes
+	each, all := s.converse(t, ""), s.converse(t, "?mode=atomic")
+	each.say(consentLine("a", "1") + "\n")
+	each.hear()
+	all.say(consentLine("b", "1") + "\n")
+	s.revoke(t, s.tokens[kinds.Host])
+	each.say("\n" + consentLine("c", "1") + "\n")
+	if r := each.hear(); r.Line != 3 || r.Status != http.StatusUnauthorized || r.Error.Code != "unauthorized" {
+		t.Errorf("the line after it: %+v", r)
+	}
+	each.end()
+	all.say(consentLine("d", "1") + "\n")
+	all.lines.Close()
+	if res, ok := <-all.answer; !ok || res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("an atomic request: %+v", res)
+	} else {
+		res.Body.Close()
+	}
+	if n := s.Count(t, "ledger.entries"); n != 1 {
+		t.Errorf("%d entries", n)
+	}
 }
 
 // A line that is too long is skipped as it comes; those around it are recorded.

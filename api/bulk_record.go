@@ -16,7 +16,7 @@ func (a *API) recordEach(c *call, x *exchange) (reply, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.ctx()))
 	s := a.startStream(ctx, c, x, 0)
 	defer s.end(stop)
-	r := &recorder{to: a.appender, who: c.who, checker: s.checker, queued: make(chan submitted, window)}
+	r := &recorder{to: a.appender, who: c.who, checker: s.checker, renew: a.renewal(c), queued: make(chan submitted, window)}
 	s.running.Go(func() { r.run(ctx, s) })
 	results := resultWriter{api: a, exchange: x}
 	for q := range r.queued {
@@ -27,7 +27,18 @@ func (a *API) recordEach(c *call, x *exchange) (reply, error) {
 			s.recycle(q.chunk)
 		}
 	}
-	return results.finish(s)
+	if r.cut.err != nil {
+		return results.finish(r.cut)
+	}
+	return results.finish(s.failure())
+}
+
+// renewal asks again whether a call's token is still good. What is found is kept for a while, so that it may be asked often.
+func (a *API) renewal(c *call) func(context.Context) error {
+	return func(ctx context.Context) error { // not the request's, which ends with its body
+		_, err := a.authenticate(c.http.WithContext(ctx))
+		return err
+	}
 }
 
 // answer waits until some lines are decided and says what became of them.
@@ -41,16 +52,15 @@ func (w *resultWriter) answer(q submitted) error {
 	return w.write(q.results, outcomes)
 }
 
-// finish answers the end of the body. When it could not be read to its end, the line that was cut has the error as its
-// result, unless nothing was said yet and the error can be the whole answer.
-func (w *resultWriter) finish(s *stream) (reply, error) {
-	line, err := s.failure()
-	if err != nil && !w.exchange.begun {
-		return reply{}, err
+// finish answers the end of the stream. When it did not come to the end of its body, the line where it ended has the error as
+// its result, unless nothing was said yet and the error can be the whole answer.
+func (w *resultWriter) finish(cut result) (reply, error) {
+	if cut.err != nil && !w.exchange.begun {
+		return reply{}, cut.err
 	}
 	var last []result
-	if err != nil {
-		last = append(last, result{number: line, err: err})
+	if cut.err != nil {
+		last = append(last, cut)
 	}
 	_ = w.write(last, nil) // fails when the client has gone
 	return reply{sent: true}, nil
@@ -72,7 +82,10 @@ func (a *API) recordAll(c *call, x *exchange) (reply, error) {
 		g.add(chunk)
 		s.recycle(chunk)
 	}
-	if _, err := s.failure(); err != nil {
+	if cut := s.failure(); cut.err != nil {
+		return reply{}, cut.err
+	}
+	if err := a.renewal(c)(ctx); err != nil { // the body may have taken long
 		return reply{}, err
 	}
 	outcomes := g.record(ctx, a.appender, c.who)

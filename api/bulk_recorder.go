@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"ledgerd/internal/kinds"
 )
@@ -21,23 +22,29 @@ type recorder struct {
 	to      appender
 	who     kinds.Poster
 	checker *lineChecker
+	renew   func(context.Context) error // asks again whether who may post
 	queued  chan submitted
-	open    bool // lines were submitted that may not be decided yet
+	open    bool   // lines were submitted that may not be decided yet
+	cut     result // the first line of a poster who no longer may; valid once queued is closed
 }
 
 func (r *recorder) run(ctx context.Context, s *stream) {
 	defer close(r.queued)
 	for c := range s.checked() {
+		goesOn := false
 		if c.waits {
-			r.inParts(ctx, c)
+			goesOn = r.inParts(ctx, c)
 		} else {
-			r.submit(ctx, submitted{results: c.results, chunk: c}, c.accepted)
+			goesOn = r.submit(ctx, submitted{results: c.results, chunk: c}, c.accepted)
+		}
+		if !goesOn {
+			return
 		}
 	}
 }
 
-// inParts submits a chunk up to each line that waits, checks that line, and goes on with it.
-func (r *recorder) inParts(ctx context.Context, c *chunk) {
+// inParts submits a chunk up to each line that waits, checks that line, and goes on with it. False ends the stream.
+func (r *recorder) inParts(ctx context.Context, c *chunk) bool {
 	from, left, list := 0, c.accepted, []*kinds.Accepted{}
 	for i := range c.results {
 		line := &c.results[i]
@@ -46,12 +53,12 @@ func (r *recorder) inParts(ctx context.Context, c *chunk) {
 		case line.waiting == nil:
 			list, left = append(list, left[0]), left[1:]
 		default:
-			if from < i {
-				r.submit(ctx, submitted{results: c.results[from:i]}, list)
+			if from < i && !r.submit(ctx, submitted{results: c.results[from:i]}, list) {
+				return false
 			}
 			from, list = i, []*kinds.Accepted{}
 			if !r.settle(ctx) {
-				return
+				return false
 			}
 			acc, err := r.again(ctx, line.waiting)
 			if line.waiting, line.err = nil, err; err == nil {
@@ -59,7 +66,7 @@ func (r *recorder) inParts(ctx context.Context, c *chunk) {
 			}
 		}
 	}
-	r.submit(ctx, submitted{results: c.results[from:], chunk: c}, list)
+	return r.submit(ctx, submitted{results: c.results[from:], chunk: c}, list)
 }
 
 func (r *recorder) again(ctx context.Context, w *waiting) (*kinds.Accepted, error) {
@@ -68,17 +75,39 @@ func (r *recorder) again(ctx context.Context, w *waiting) (*kinds.Accepted, erro
 	return r.checker.again(ctx, w)
 }
 
-// submit hands lines to the log and to whoever answers them. When that one has gone, so has the stream.
-func (r *recorder) submit(ctx context.Context, q submitted, list []*kinds.Accepted) {
+// submit hands lines to the log and to whoever answers them, if their poster still may post: a stream may outlive its token.
+// False when it may not, and when whoever answers has gone; so has the stream.
+func (r *recorder) submit(ctx context.Context, q submitted, list []*kinds.Accepted) bool {
 	var deadline context.Context
 	deadline, q.cancel = context.WithTimeout(ctx, bulkTimeout)
-	q.wait = r.to.Submit(deadline, r.who, list)
-	r.open = true
+	switch err := r.renew(deadline); {
+	case errors.Is(err, errUnauthorized):
+		r.cut = result{number: q.results[0].number, err: err}
+		q.cancel()
+		return false
+	case err != nil: // it could not be asked: these lines are not recorded, later ones may be
+		q.refuse(err)
+	default:
+		q.wait = r.to.Submit(deadline, r.who, list)
+		r.open = true
+	}
 	select {
 	case r.queued <- q:
+		return true
 	case <-ctx.Done():
 		q.cancel()
+		return false
 	}
+}
+
+// refuse gives the lines that would have been recorded an error instead.
+func (q *submitted) refuse(err error) {
+	for i := range q.results {
+		if q.results[i].err == nil {
+			q.results[i].err = err
+		}
+	}
+	q.wait = func() []kinds.Outcome { return nil }
 }
 
 // settle waits until all lines that were submitted are decided; false when the stream was stopped.

@@ -64,9 +64,9 @@ func (s *stream) recycle(c *chunk) {
 	s.lines.free <- c // which has room for all there are
 }
 
-// failure is what ended the lines before the end of the body, and the number of the line that it cut. Call it when
-// checked has come to its end.
-func (s *stream) failure() (line int64, err error) { return s.lines.number + 1, s.lines.err }
+// failure is what ended the lines before the end of the body, and the number of the line that it cut; without an error it is
+// nothing. Call it when checked has come to its end.
+func (s *stream) failure() result { return result{number: s.lines.number + 1, err: s.lines.err} }
 
 // end stops what still runs and waits for it: a request's body may not be read after its handler.
 func (s *stream) end(stop context.CancelFunc) {
