@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -87,6 +88,8 @@ type API struct {
 	memory       *memoryRoom   // of large answers and large records
 	bodies       *memoryRoom   // of bodies that are read whole
 	progress     time.Duration // see progressTimeout
+	stopping     chan struct{} // closed when bulk streams are to end
+	endStreams   func()        // closes it
 	routes       []*Route
 	metrics      metrics
 	openapi      []byte
@@ -99,7 +102,7 @@ func New(o Options) (*API, error) {
 		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage, biller: o.Biller, disputes: o.Disputes,
 		wideLines: wideLines,
 		tokens:    tokenCache{known: map[[32]byte]cachedToken{}},
-		streams:   newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), memory: newMemoryRoom(readMemory, tenantMemory, tenantReads), bodies: newMemoryRoom(bodyMemory, tenantBodyMemory, math.MaxInt), evidence: o.EvidenceSigners, progress: progressTimeout,
+		streams:   newSlots(16, 8), groups: newSlots(4, 2), downloads: newSlots(4, 2), memory: newMemoryRoom(readMemory, tenantMemory, tenantReads), bodies: newMemoryRoom(bodyMemory, tenantBodyMemory, math.MaxInt), evidence: o.EvidenceSigners, progress: progressTimeout, stopping: make(chan struct{}),
 		metrics: newMetrics(o.Metrics, o.Appender),
 	}
 	for _, key := range o.VerifierKeys {
@@ -110,6 +113,7 @@ func New(o Options) (*API, error) {
 		a.verifiers = append(a.verifiers, v)
 	}
 	a.routes = a.table()
+	a.endStreams = sync.OnceFunc(func() { close(a.stopping) })
 	var err error
 	if a.openapi, err = describe(a.routes, o.Version); err != nil {
 		return nil, err
@@ -120,6 +124,10 @@ func New(o Options) (*API, error) {
 
 // Routes is the route table, for the tests that must not forget a route.
 func (a *API) Routes() []*Route { return a.routes }
+
+// EndStreams stops reading the bodies of bulk requests, now and from now on: what was read of them is answered, then they end and
+// say so. A server that stops would else wait for clients that have no end. It returns at once.
+func (a *API) EndStreams() { a.endStreams() }
 
 // Handler is the public listener's.
 func (a *API) Handler() http.Handler {

@@ -35,7 +35,7 @@ func (a *API) bulkRoutes() []*Route {
 			"mode=atomic: all lines are recorded in one transaction or none; at most " + strconv.Itoa(atomicLines) + " lines and 64 MiB; " +
 			"when a line is refused the others are not-recorded, and lines recorded before are no hindrance; a context record's parts are recorded before the request. " +
 			"When the body breaks off, stalls for half a minute or is not what its encoding says, the line that was cut has the error as its last result. " +
-			"So has the first line that comes after its token expired or was revoked. " +
+			"So has the first line that comes after its token expired or was revoked, or when the service stops. " +
 			"Content-Encoding gzip and zstd are taken, up to a ratio of 100. What was not acknowledged may be sent again: it is recorded at most once.",
 		Roles: bulkRoles(), Query: []Param{{Name: "mode", Form: "string", Doc: "continue (the default) or atomic."}},
 		Body: BulkLineBody{}, BodyType: ndjsonType,
@@ -74,7 +74,7 @@ func (a *API) postEntries(c *call) (reply, error) {
 		return reply{}, kinds.ErrBusy
 	}
 	defer room.release(c.who.Tenant)
-	x, err := newExchange(c, limit, a.progress)
+	x, err := a.newExchange(c, limit)
 	if err != nil {
 		return reply{}, err
 	}

@@ -141,6 +141,34 @@ func TestBulkTokenRevokedMidStream(t *testing.T) {
 	}
 }
 
+// When the service stops, a stream answers what came whole and says that it ends; so does one that comes after that.
+func TestBulkServiceStops(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	each, all, whole := s.converse(t, ""), s.converse(t, "?mode=atomic"), consentLine("a", "1")+"\n"
+	all.say(whole)
+	each.say(whole + whole[:30])
+	if r := each.hear(); r.Status != http.StatusCreated {
+		t.Errorf("%+v", r)
+	}
+	s.api.EndStreams()
+	if r := each.hear(); r.Line != 2 || r.Status != http.StatusServiceUnavailable || r.Error.Code != "unavailable" {
+		t.Errorf("the line that was cut: %+v", r)
+	}
+	each.end()
+	late := s.converse(t, "", "Content-Encoding", "gzip")
+	for name, c := range map[string]*conversation{"atomic": all, "late": late} {
+		if res, ok := <-c.answer; !ok || res.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%s: %+v", name, res)
+		} else {
+			res.Body.Close()
+		}
+	}
+	if n := s.Count(t, "ledger.entries"); n != 1 {
+		t.Errorf("%d entries", n)
+	}
+}
+
 // A line that is too long is skipped as it comes; those around it are recorded.
 func TestBulkOversizedLine(t *testing.T) {
 	t.Parallel()

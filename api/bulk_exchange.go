@@ -1,8 +1,10 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -10,21 +12,28 @@ import (
 // requests, and don't apply.
 const progressTimeout = 30 * time.Second
 
+// stopTimeout is how long a client may leave its last results unread when the service stops: less than the service waits.
+const stopTimeout = 5 * time.Second
+
+// errStopping ends a body that came while the service was stopping.
+var errStopping = &fault{code: "unavailable", detail: "the service is stopping; this line and those after it were not recorded, send them again"}
+
 // exchange is both directions of a bulk request, which flow at the same time. One goroutine may read while another writes.
 type exchange struct {
 	http     *http.Request
 	writer   http.ResponseWriter
 	control  *http.ResponseController
 	body     *body
-	patience time.Duration
+	patience time.Duration   // for a direction that stands still
+	stopping <-chan struct{} // closed when the body may not be read on
+	closed   chan struct{}
 	begun    bool // the answer's header was sent
 	ended    bool // the body was read to its end
 }
 
-// newExchange opens the body, of at most limit decoded bytes unless that is 0. patience is for a direction that stands
-// still. Close it.
-func newExchange(c *call, limit int64, patience time.Duration) (*exchange, error) {
-	x := &exchange{http: c.http, writer: c.writer, control: http.NewResponseController(c.writer), patience: patience}
+// newExchange opens the body, of at most limit decoded bytes unless that is 0. Close it.
+func (a *API) newExchange(c *call, limit int64) (*exchange, error) {
+	x := &exchange{http: c.http, writer: c.writer, control: http.NewResponseController(c.writer), patience: a.progress, stopping: a.stopping, closed: make(chan struct{})}
 	// Without this HTTP/1 reads the body to its end before it sends the first result.
 	if err := x.control.EnableFullDuplex(); err != nil {
 		return nil, fmt.Errorf("answering while the body comes: %w", err)
@@ -32,8 +41,10 @@ func newExchange(c *call, limit int64, patience time.Duration) (*exchange, error
 	if err := x.control.SetWriteDeadline(time.Time{}); err != nil { // each write sets its own
 		return nil, fmt.Errorf("deadlines of a bulk request: %w", err)
 	}
+	go x.watch()
 	var err error
 	if x.body, err = openBody(c.http.Header, (*upload)(x), limit); err != nil {
+		close(x.closed)
 		_ = c.http.Body.Close()
 		return nil, err
 	}
@@ -43,7 +54,11 @@ func newExchange(c *call, limit int64, patience time.Duration) (*exchange, error
 // Close also closes the request's body: left to the server in full duplex, what is unread of it makes the next read of the
 // connection panic (golang/go#68560).
 func (x *exchange) Close() {
+	close(x.closed)
 	x.body.Close()
+	if !x.ended {
+		_ = x.interrupt() // else closing waits for some more of it
+	}
 	_ = x.http.Body.Close() // there is nothing to be done about a connection that failed
 }
 
@@ -55,8 +70,14 @@ func (u *upload) Read(p []byte) (int, error) {
 		if err := u.control.SetReadDeadline(time.Now().Add(u.patience)); err != nil {
 			return 0, err
 		}
+		if stopped(u.stopping) { // looked at after the deadline was set, or an interruption before that were lost
+			return 0, errStopping
+		}
 	}
 	n, err := u.http.Body.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && stopped(u.stopping) {
+		err = errStopping
+	}
 	u.ended = u.ended || err != nil
 	return n, err
 }
@@ -65,6 +86,9 @@ func (u *upload) Read(p []byte) (int, error) {
 func (x *exchange) write(results []byte) error {
 	if err := x.control.SetWriteDeadline(time.Now().Add(x.patience)); err != nil {
 		return err
+	}
+	if stopped(x.stopping) { // after it as well
+		_ = x.control.SetWriteDeadline(time.Now().Add(min(x.patience, stopTimeout)))
 	}
 	if !x.begun {
 		h := x.writer.Header()
@@ -78,6 +102,25 @@ func (x *exchange) write(results []byte) error {
 		return err
 	}
 	return x.control.Flush()
+}
+
+// watch ends a read, and soon a write, when the service stops.
+func (x *exchange) watch() {
+	select {
+	case <-x.stopping:
+		_ = x.interrupt()
+		_ = x.control.SetWriteDeadline(time.Now().Add(min(x.patience, stopTimeout)))
+	case <-x.closed:
+	}
+}
+
+func stopped(stopping <-chan struct{}) bool {
+	select {
+	case <-stopping:
+		return true
+	default:
+		return false
+	}
 }
 
 // interrupt ends a read that waits for the body.

@@ -146,7 +146,7 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) refused() error {
 	var tooLarge *http.MaxBytesError
 	switch {
-	case errors.As(b.failed, &tooLarge):
+	case errors.As(b.failed, &tooLarge), errors.Is(b.failed, errStopping):
 		return b.failed
 	case errors.Is(b.failed, os.ErrDeadlineExceeded):
 		return &fault{code: "body-stalled", detail: "nothing of the body came for too long"}

@@ -138,9 +138,13 @@ func TestDevLosesNothing(t *testing.T) {
 	if status, body, err := first.do(t.Context(), "POST", "/v1/consent-receipts", kinds.Host, consentFor("before")); err != nil || status != 201 {
 		t.Fatalf("recording: %d %s %v", status, body, err)
 	}
+	rest := openStream(t, first, `{"kind":"consent-receipt","artifact":`+consentFor("streamed")+"}\n")
 	first.end(t, syscall.SIGTERM)
 	if code := first.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("SIGTERM ended it with %d:\n%s", code, first.output)
+	}
+	if last, err := io.ReadAll(rest); err != nil || !strings.Contains(string(last), `"code":"unavailable"`) {
+		t.Errorf("a stream that was open ended with %q, %v", last, err)
 	}
 
 	second := startDev(t, dir)
@@ -163,6 +167,30 @@ func TestDevLosesNothing(t *testing.T) {
 		}
 	}
 	third.end(t, syscall.SIGTERM)
+}
+
+// openStream records one line on the bulk route and leaves the request's body open. The rest of the answer is to be read.
+func openStream(t *testing.T, i *instance, line string) io.Reader {
+	t.Helper()
+	body, lines := io.Pipe()
+	t.Cleanup(func() { lines.Close() })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, i.URL+"/v1/entries", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+i.Tokens[kinds.Host])
+	req.Header.Set("Content-Type", "application/x-ndjson")
+	go io.WriteString(lines, line) //nolint:errcheck // what was not sent has no result
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	results := bufio.NewReader(res.Body)
+	if result, err := results.ReadString('\n'); err != nil || !strings.Contains(result, `"status":201`) {
+		t.Fatalf("%q, %v", result, err)
+	}
+	return results
 }
 
 // killWhileRecording posts from several clients and kills the process in the middle; it returns what was acknowledged.

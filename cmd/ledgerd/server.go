@@ -44,6 +44,7 @@ type server struct {
 	private  net.Listener // nil for none
 	handler  http.Handler
 	ready    http.Handler // of the private listener
+	endBulk  func()       // see api.API.EndStreams
 	metrics  *prometheus.Registry
 	kept     *checkpointFile
 	usage    *clickhouse.Client // nil for none
@@ -142,7 +143,7 @@ func newServer(ctx context.Context, o serverOptions) (_ *server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler, s.ready = a.Handler(), a.ReadyDetail()
+	s.handler, s.ready, s.endBulk = a.Handler(), a.ReadyDetail(), a.EndStreams
 	return s, nil
 }
 
@@ -218,7 +219,7 @@ func (s *server) PrivateURL() string {
 	return "http://" + s.private.Addr().String()
 }
 
-// run serves until ctx ends, then stops taking requests, answers those it has, commits what is queued and closes. It also
+// run serves until ctx ends, then stops taking requests, ends bulk streams, answers what it has, commits what is queued and closes. It also
 // ends when the listener fails.
 func (s *server) run(ctx context.Context) error {
 	stopKeeping := s.startKeeping(ctx)
@@ -274,6 +275,7 @@ func (s *server) serve(ctx context.Context, group *errgroup.Group, l net.Listene
 		Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	srv.RegisterOnShutdown(s.endBulk)
 	group.Go(func() error {
 		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serving on %s: %w", l.Addr(), err)
