@@ -45,21 +45,44 @@ func (a *API) newExchange(c *call, limit int64) (*exchange, error) {
 	var err error
 	if x.body, err = openBody(c.http.Header, (*upload)(x), limit); err != nil {
 		close(x.closed)
-		_ = c.http.Body.Close()
 		return nil, err
 	}
 	return x, nil
 }
 
-// Close also closes the request's body: left to the server in full duplex, what is unread of it makes the next read of the
-// connection panic (golang/go#68560).
+// Close also closes the request's body if the answer was begun, and leaves it to failEarly if it was not.
 func (x *exchange) Close() {
 	close(x.closed)
 	x.body.Close()
+	if !x.begun {
+		return
+	}
 	if !x.ended {
 		_ = x.interrupt() // else closing waits for some more of it
 	}
-	_ = x.http.Body.Close() // there is nothing to be done about a connection that failed
+	closeBody(x.http)
+}
+
+// closeBody closes a request's body: left to the server in full duplex, what is unread of it makes the next read of the
+// connection panic (golang/go#68560).
+func closeBody(r *http.Request) {
+	_ = r.Body.Close() // there is nothing to be done about a connection that failed
+}
+
+// failEarly answers a bulk request of which no line has a result. The answer is sent at once, since a client may wait for it
+// before it sends more; then the body is drained for a client that waits for nothing.
+func (a *API) failEarly(c *call, err error) {
+	x := &exchange{http: c.http, control: http.NewResponseController(c.writer), patience: a.progress, stopping: a.stopping, closed: make(chan struct{})}
+	defer close(x.closed)
+	defer closeBody(c.http)
+	_ = x.control.EnableFullDuplex()                           // else the answer waits for some of the body
+	_ = x.control.SetWriteDeadline(time.Now().Add(x.patience)) // else the server's, which may be over
+	a.fail(c.writer, c.http, err)
+	if x.control.Flush() != nil || x.control.SetReadDeadline(time.Now().Add(x.patience)) != nil {
+		return
+	}
+	go x.watch() // after the deadline was set, which would undo an interruption
+	drain(c.http)
 }
 
 // upload is the body as it arrives, with a deadline for each read.

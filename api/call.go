@@ -64,7 +64,11 @@ func (a *API) serve(route *Route) http.HandlerFunc {
 			c.http = r.WithContext(ctx)
 		}
 		answer, err := a.answer(c)
-		if err != nil {
+		switch {
+		case err != nil && route.Streams && route.Body != nil:
+			a.failEarly(c, err)
+			return
+		case err != nil:
 			a.fail(w, r, err)
 			return
 		}

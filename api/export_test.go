@@ -29,3 +29,9 @@ func (a *API) SetWideLines(lines int) { a.wideLines = lines }
 func (a *API) EnterMemory(ctx context.Context, tenant string, mib int64) (leave func(), err error) {
 	return a.memory.enter(ctx, tenant, mib)
 }
+
+// TakeStreams takes all streams that a tenant may have.
+func (a *API) TakeStreams(tenant string) {
+	for a.streams.take(tenant) {
+	}
+}
