@@ -101,8 +101,13 @@ func (a *API) answer(c *call) (reply, error) {
 
 // takeMemory waits for some MiB until the answer is sent. It is called before anything large is held and after the body was read: who
 // sends slowly keeps nobody out.
-func (c *call) takeMemory(mib int64) (err error) {
-	c.leave, err = c.memory.enter(c.ctx(), c.who.Tenant, mib)
+func (c *call) takeMemory(mib int64) error {
+	leave, err := c.memory.enter(c.ctx(), c.who.Tenant, mib)
+	before := c.leave
+	c.leave = func() {
+		leave()
+		before()
+	}
 	return err
 }
 
