@@ -11,13 +11,14 @@ const (
 	chunkBytes = 256 << 10
 )
 
-// window is the number of chunks that a stream may have in flight, read and not yet answered. It is the bound of its
-// memory: 4 MiB of lines, or as many lines of the largest size; and 4,096 lines, a few append batches.
+// window is the number of chunks that a stream may have in flight, read and not yet answered: 4,096 lines, a few append
+// batches. windowBytes is the bound of their sizes.
 const window = 16
 
 // chunk is some consecutive lines on their way through a stream. It has one owner at a time and is used again.
 type chunk struct {
 	buf     []byte
+	size    int // bytes that it may grow to, which it has of its stream's room
 	lines   []line
 	checked chan struct{} // one token once all lines are
 

@@ -12,13 +12,14 @@ import (
 )
 
 // maxLine is the longest line in bytes that is looked at: the largest artifact of most kinds, and its wrapper. Every stream has room
-// for a window of such lines, so what is larger, as only a context assembly may be, is posted alone.
+// for a few such lines, so what is larger, as only a context assembly may be, is posted alone.
 const maxLine = ledger.MaxContent + wrapperBytes
 
 // lineReader cuts a body into lines and gathers these in chunks. While checkers are idle a chunk goes to one of them before
 // the body is asked for more, so that no line waits for the next; while all are busy the newest chunk goes on filling.
 type lineReader struct {
 	from    io.Reader
+	room    *lineShare
 	limit   int // lines, 0 for no limit
 	free    chan *chunk
 	open    chan *chunk // the newest chunk, if no checker took it yet: the reader takes it back to add lines
@@ -34,9 +35,9 @@ type lineReader struct {
 	err    error // that ended the body before its end, nil for none
 }
 
-func newLineReader(ctx context.Context, from io.Reader, limit int) *lineReader {
+func newLineReader(ctx context.Context, from io.Reader, room *lineRoom, limit int) *lineReader {
 	l := &lineReader{
-		from: from, limit: limit, done: ctx.Done(),
+		from: from, room: &lineShare{room: room}, limit: limit, done: ctx.Done(),
 		free: make(chan *chunk, window), open: make(chan *chunk, 1), ordered: make(chan *chunk, window),
 		ended: make(chan struct{}),
 	}
@@ -107,7 +108,7 @@ func (l *lineReader) put(text []byte, tooLong bool) error {
 		}
 	}
 	if l.chunk == nil || !l.chunk.fits(len(text)) {
-		if err := l.begin(); err != nil {
+		if err := l.begin(max(chunkBytes, len(text))); err != nil {
 			return err
 		}
 	}
@@ -115,14 +116,18 @@ func (l *lineReader) put(text []byte, tooLong bool) error {
 	return nil
 }
 
-// begin opens another chunk. It waits while the whole window is in flight: for the append path, or for a client that does
-// not read its results.
-func (l *lineReader) begin() error {
+// begin opens another chunk, for at most size bytes. It waits while the whole window is in flight: for the append path, or for a
+// client that does not read its results; and while other streams have all the room there is.
+func (l *lineReader) begin(size int) error {
 	if err := l.hand(); err != nil {
 		return err
 	}
+	if !l.room.take(size) {
+		return errStopped
+	}
 	select {
 	case l.chunk = <-l.free:
+		l.chunk.size = size
 		l.ordered <- l.chunk // which has room for all there are
 		return nil
 	case <-l.done:

@@ -15,7 +15,7 @@ var checkers = max(1, min(4, runtime.GOMAXPROCS(0)-1))
 //
 //	body → lineReader → chunks → checkers → checked chunks, in order
 //
-// Chunks come from a window of fixed size and go back to it once they are answered, so that a slow database or client stops
+// Chunks come from a window of bounded size and go back to it once they are answered, so that a slow database or client stops
 // the reading, and nothing grows.
 type stream struct {
 	exchange *exchange
@@ -29,7 +29,7 @@ type stream struct {
 // they are recorded meanwhile. End it. ctx is not the request's, which
 // ends at once when the body can't be read on: the lines before that stand, and may yet be answered.
 func (a *API) startStream(ctx context.Context, c *call, x *exchange, limit int) *stream {
-	s := &stream{exchange: x, lines: newLineReader(ctx, x.body, limit), checker: &lineChecker{api: a, who: c.who, mayWait: limit == 0}, done: ctx.Done()}
+	s := &stream{exchange: x, lines: newLineReader(ctx, x.body, a.lines, limit), checker: &lineChecker{api: a, who: c.who, mayWait: limit == 0}, done: ctx.Done()}
 	s.running.Go(s.lines.run)
 	for range checkers {
 		s.running.Go(func() {
@@ -61,6 +61,7 @@ func (s *stream) checked() iter.Seq[*chunk] {
 // recycle gives an answered chunk back to the window.
 func (s *stream) recycle(c *chunk) {
 	c.reset()
+	s.lines.room.give(c.size)
 	s.lines.free <- c // which has room for all there are
 }
 
@@ -71,6 +72,7 @@ func (s *stream) failure() result { return result{number: s.lines.number + 1, er
 // end stops what still runs and waits for it: a request's body may not be read after its handler.
 func (s *stream) end(stop context.CancelFunc) {
 	stop()
+	s.lines.room.leave()
 	select {
 	case <-s.lines.ended:
 	default:

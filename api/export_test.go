@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"io"
+	"slices"
 	"time"
 )
 
@@ -34,4 +36,29 @@ func (a *API) EnterMemory(ctx context.Context, tenant string, mib int64) (leave 
 func (a *API) TakeStreams(tenant string) {
 	for a.streams.take(tenant) {
 	}
+}
+
+// InFlight reads each body as a stream does, answers nothing, and tells how many bytes it has read of each once all wait.
+func InFlight(wait func(), bodies ...io.Reader) (bytes []int) {
+	ctx, stop := context.WithCancel(context.Background())
+	room, sums := newLineRoom(), make([]int, len(bodies))
+	var readers []*lineReader
+	for i, from := range bodies {
+		l := newLineReader(ctx, from, room, 0)
+		readers = append(readers, l)
+		go l.run()
+		go func() {
+			for c := range l.open {
+				sums[i] += len(c.buf)
+			}
+		}()
+	}
+	wait()
+	bytes = slices.Clone(sums)
+	stop()
+	for _, l := range readers {
+		l.room.leave()
+		<-l.ended
+	}
+	return bytes
 }
