@@ -87,6 +87,28 @@ func TestBulkAtomicBounds(t *testing.T) {
 	}
 }
 
+// Large atomic requests are recorded in turn; one that waits too long for its turn is told to come again. A small one waits for none.
+func TestBulkAtomicLargeInTurn(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	small := consentLine("small", "1") + "\n"
+	large := consentLine("large", "1") + strings.Repeat(" ", 900_000) + "\n" + strings.Repeat(" ", 900_000) + "\n"
+	giveBack := s.api.TakeGroups(time.Millisecond)
+	got := s.as(t, kinds.Host, "POST", "/v1/entries?mode=atomic", large, "Content-Type", ndjson)
+	if got.status != http.StatusServiceUnavailable || got.problem(t).Code != "busy" {
+		t.Errorf("out of turn: %d %s", got.status, got.body)
+	}
+	if got := statuses(s.bulk(t, kinds.Host, "?mode=atomic", small)); got != "1:201@0" {
+		t.Errorf("a small one: %s", got)
+	}
+	giveBack()
+	for range 70 { // more MiB than there are, if one were not given back
+		if got := statuses(s.bulk(t, kinds.Host, "?mode=atomic", large)); got != "1:201@1" && got != "1:200@1" {
+			t.Fatal(got)
+		}
+	}
+}
+
 // Atomic requests race with single posts for a key: one of the two wins it, and the request is there wholly or not at all.
 func TestBulkAtomicRacesWithSinglePosts(t *testing.T) {
 	t.Parallel()

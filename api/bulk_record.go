@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"time"
-
-	"ledgerd/internal/kinds"
 )
 
 // bulkTimeout is how long some lines may wait for their commit: longer than a single post, since waiting for room in the
@@ -14,7 +12,7 @@ const bulkTimeout = time.Minute
 // recordEach records each line on its own, and answers while others still come.
 func (a *API) recordEach(c *call, x *exchange) (reply, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.ctx()))
-	s := a.startStream(ctx, c, x, 0)
+	s := a.startStream(ctx, c, x, x.body, 0)
 	defer s.end(stop)
 	r := &recorder{to: a.appender, who: c.who, checker: s.checker, renew: a.renewal(c), queued: make(chan submitted, window)}
 	s.running.Go(func() { r.run(ctx, s) })
@@ -64,64 +62,4 @@ func (w *resultWriter) finish(cut result) (reply, error) {
 	}
 	_ = w.write(last, nil) // fails when the client has gone
 	return reply{sent: true}, nil
-}
-
-// Bounds of an atomic request.
-const (
-	atomicLines = 10_000
-	atomicBytes = 64 << 20
-)
-
-// recordAll checks every line before any is recorded, and records all in one transaction or none.
-func (a *API) recordAll(c *call, x *exchange) (reply, error) {
-	ctx, stop := context.WithCancel(context.WithoutCancel(c.ctx()))
-	s := a.startStream(ctx, c, x, atomicLines)
-	defer s.end(stop)
-	var g group
-	for chunk := range s.checked() {
-		g.add(chunk)
-		s.recycle(chunk)
-	}
-	if cut := s.failure(); cut.err != nil {
-		return reply{}, cut.err
-	}
-	if err := a.renewal(c)(ctx); err != nil { // the body may have taken long
-		return reply{}, err
-	}
-	outcomes := g.record(ctx, a.appender, c.who)
-	results := resultWriter{api: a, exchange: x}
-	_ = results.write(g.results, outcomes) // fails when the client has gone
-	return reply{sent: true}, nil
-}
-
-// group is what an atomic request gathered.
-type group struct {
-	results  []result
-	accepted []*kinds.Accepted // nil once a line was refused
-	count    int               // of results without an error
-	refused  bool
-}
-
-func (g *group) add(c *chunk) {
-	g.results = append(g.results, c.results...)
-	g.count += len(c.accepted)
-	g.refused = g.refused || len(c.accepted) < len(c.results)
-	if g.refused {
-		g.accepted = nil
-		return
-	}
-	g.accepted = append(g.accepted, c.accepted...)
-}
-
-func (g *group) record(ctx context.Context, to appender, who kinds.Poster) []kinds.Outcome {
-	if g.refused {
-		outcomes := make([]kinds.Outcome, g.count)
-		for i := range outcomes {
-			outcomes[i].Err = kinds.ErrNotRecorded
-		}
-		return outcomes
-	}
-	ctx, cancel := context.WithTimeout(ctx, bulkTimeout)
-	defer cancel()
-	return to.AppendAll(ctx, who, g.accepted)
 }

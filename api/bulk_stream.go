@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"iter"
 	"runtime"
 	"sync"
@@ -25,11 +26,11 @@ type stream struct {
 	running  sync.WaitGroup
 }
 
-// startStream starts reading and checking at most limit lines, all of them before any is recorded; with 0 there is no limit, and
+// startStream starts reading and checking at most limit lines of a text, all of them before any is recorded; with 0 there is no limit, and
 // they are recorded meanwhile. End it. ctx is not the request's, which
 // ends at once when the body can't be read on: the lines before that stand, and may yet be answered.
-func (a *API) startStream(ctx context.Context, c *call, x *exchange, limit int) *stream {
-	s := &stream{exchange: x, lines: newLineReader(ctx, x.body, a.lines, limit), checker: &lineChecker{api: a, who: c.who, mayWait: limit == 0}, done: ctx.Done()}
+func (a *API) startStream(ctx context.Context, c *call, x *exchange, text io.Reader, limit int) *stream {
+	s := &stream{exchange: x, lines: newLineReader(ctx, text, a.lines, limit), checker: &lineChecker{api: a, who: c.who, mayWait: limit == 0}, done: ctx.Done()}
 	s.running.Go(s.lines.run)
 	for range checkers {
 		s.running.Go(func() {

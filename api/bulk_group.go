@@ -1,0 +1,134 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"ledgerd/internal/kinds"
+)
+
+// Bounds of an atomic request.
+const (
+	atomicLines = 10_000
+	atomicBytes = 64 << 20
+)
+
+// groupPatience is how long an atomic request waits for others to be recorded.
+const groupPatience = 20 * time.Second
+
+// groupRoom is the room in MiB for the bodies of atomic requests that are being checked and recorded, which takes a dozen times
+// as much memory. It has room for one that is as large as may be; what comes to less than a MiB takes none of it.
+type groupRoom struct {
+	room     *semaphore.Weighted
+	patience time.Duration
+}
+
+func newGroupRoom() groupRoom {
+	return groupRoom{room: semaphore.NewWeighted(atomicBytes >> 20), patience: groupPatience}
+}
+
+// enter waits for room for a body of some bytes. It is called once the body was read, so who sends slowly keeps nobody out, and
+// once for each request, so no two wait for each other. leave is never nil.
+func (g groupRoom) enter(ctx context.Context, size int) (leave func(), err error) {
+	mib := int64(size >> 20)
+	if mib == 0 {
+		return func() {}, nil
+	}
+	patience, cancel := context.WithTimeout(ctx, g.patience)
+	defer cancel()
+	switch err := g.room.Acquire(patience, mib); {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller has gone
+		return func() {}, ctx.Err()
+	case err != nil:
+		return func() {}, kinds.ErrBusy
+	}
+	return func() { g.room.Release(mib) }, nil
+}
+
+// recordAll checks every line before any is recorded, and records all in one transaction or none.
+func (a *API) recordAll(c *call, x *exchange) (reply, error) {
+	text, size, err := readBlocks(x.body)
+	if err != nil {
+		return reply{}, err
+	}
+	leave, err := a.large.enter(c.ctx(), size)
+	defer leave()
+	if err != nil {
+		return reply{}, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(c.ctx()))
+	s := a.startStream(ctx, c, x, text, atomicLines)
+	defer s.end(stop)
+	var g group
+	for chunk := range s.checked() {
+		g.add(chunk)
+		s.recycle(chunk)
+	}
+	if cut := s.failure(); cut.err != nil {
+		return reply{}, cut.err
+	}
+	if err := a.renewal(c)(ctx); err != nil { // the body may have taken long
+		return reply{}, err
+	}
+	outcomes := g.record(ctx, a.appender, c.who)
+	results := resultWriter{api: a, exchange: x}
+	_ = results.write(g.results, outcomes) // fails when the client has gone
+	return reply{sent: true}, nil
+}
+
+// readBlocks reads a body whole. It is kept in pieces, which nothing has to be copied for as it grows, and which are let go as
+// they are read again.
+func readBlocks(from io.Reader) (text io.Reader, size int, err error) {
+	var blocks []io.Reader
+	for {
+		block := make([]byte, chunkBytes)
+		n, err := io.ReadFull(from, block)
+		if n < len(block) {
+			block = bytes.Clone(block[:n])
+		}
+		blocks, size = append(blocks, bytes.NewReader(block)), size+n
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return io.MultiReader(blocks...), size, nil
+		case err != nil:
+			return nil, 0, err
+		}
+	}
+}
+
+// group is what an atomic request gathered.
+type group struct {
+	results  []result
+	accepted []*kinds.Accepted // nil once a line was refused
+	count    int               // of results without an error
+	refused  bool
+}
+
+func (g *group) add(c *chunk) {
+	g.results = append(g.results, c.results...)
+	g.count += len(c.accepted)
+	g.refused = g.refused || len(c.accepted) < len(c.results)
+	if g.refused {
+		g.accepted = nil
+		return
+	}
+	g.accepted = append(g.accepted, c.accepted...)
+}
+
+func (g *group) record(ctx context.Context, to appender, who kinds.Poster) []kinds.Outcome {
+	if g.refused {
+		outcomes := make([]kinds.Outcome, g.count)
+		for i := range outcomes {
+			outcomes[i].Err = kinds.ErrNotRecorded
+		}
+		return outcomes
+	}
+	ctx, cancel := context.WithTimeout(ctx, bulkTimeout)
+	defer cancel()
+	return to.AppendAll(ctx, who, g.accepted)
+}
