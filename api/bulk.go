@@ -33,7 +33,7 @@ func (a *API) bulkRoutes() []*Route {
 			"A line of more than " + strconv.Itoa(maxLine) + " bytes is refused alone; a context assembly that is larger is posted to its own route. Lines are checked while earlier ones are being recorded, under the trust policy of that moment. " +
 			"mode=continue: each line is a post of its own; a context record that names parts which are not recorded waits for the lines before it. " +
 			"mode=atomic: all lines are recorded in one transaction or none; at most " + strconv.Itoa(atomicLines) + " lines and 64 MiB; " +
-			"when a line is refused the others are not-recorded, and lines recorded before are no hindrance; a context record's parts are recorded before the request. " +
+			"those of a MiB or more are recorded in turn, and are busy when that takes too long; when a line is refused the others are not-recorded, and lines recorded before are no hindrance; a context record's parts are recorded before the request. " +
 			"When the body breaks off, stalls for half a minute or is not what its encoding says, the line that was cut has the error as its last result. " +
 			"So has the first line that comes after its token expired or was revoked, or when the service stops. " +
 			"Content-Encoding gzip and zstd are taken, up to a ratio of 100. What was not acknowledged may be sent again: it is recorded at most once.",
