@@ -85,6 +85,7 @@ func bulkPeak(t *testing.T, streams, total int, refused func(n int) bool, line f
 }
 
 func (s *service) sendMeasured(t *testing.T, total int, peak *atomic.Uint64, refused func(n int) bool, line func(n int) string) error {
+	t.Helper()
 	body, lines := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/entries", body)
 	if err != nil {

@@ -31,7 +31,7 @@ type recorder struct {
 func (r *recorder) run(ctx context.Context, s *stream) {
 	defer close(r.queued)
 	for c := range s.checked() {
-		goesOn := false
+		var goesOn bool
 		if c.waits {
 			goesOn = r.inParts(ctx, c)
 		} else {
