@@ -176,9 +176,11 @@ func TestServiceRefusesRightsThatItShouldNotHave(t *testing.T) {
 	l := ledgertest.New(t)
 	admin := connect(t, l.AdminURL)
 	login := "crept_" + strings.ToLower(rand.Text()) // roles are the server's, which other tests share
+	database := pgx.Identifier{admin.Config().Database}.Sanitize()
 	exec := func(sql string) {
 		t.Helper()
-		if _, err := admin.Exec(t.Context(), strings.ReplaceAll(sql, "LOGIN", login)); err != nil {
+		sql = strings.NewReplacer("LOGIN", login, " DATABASE DATABASE ", " DATABASE "+database+" ").Replace(sql)
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
@@ -205,28 +207,45 @@ func TestServiceRefusesRightsThatItShouldNotHave(t *testing.T) {
 	if err := open(); err != nil {
 		t.Fatalf("as nothing but the service: %v", err)
 	}
-	for _, right := range [][2]string{
-		{"GRANT UPDATE (content) ON ledger.contents TO LOGIN", "REVOKE UPDATE (content) ON ledger.contents FROM LOGIN"},
-		{"GRANT UPDATE (origin) ON ledger.head TO LOGIN", "REVOKE UPDATE (origin) ON ledger.head FROM LOGIN"},
-		{"GRANT REFERENCES (seq) ON ledger.entries TO LOGIN", "REVOKE REFERENCES (seq) ON ledger.entries FROM LOGIN"},
-		{"GRANT DELETE ON ledger.keys TO LOGIN", "REVOKE DELETE ON ledger.keys FROM LOGIN"},
-		{"GRANT TRUNCATE ON ledger.tiles TO LOGIN", "REVOKE TRUNCATE ON ledger.tiles FROM LOGIN"},
-		{"GRANT TRIGGER ON ledger.entries TO LOGIN", "REVOKE TRIGGER ON ledger.entries FROM LOGIN"},
-		{"GRANT CREATE ON SCHEMA ledger TO LOGIN", "REVOKE CREATE ON SCHEMA ledger FROM LOGIN"},
-		{"GRANT ledger_owner TO LOGIN", "REVOKE ledger_owner FROM LOGIN"},
-		{"GRANT ledger_eraser TO LOGIN", "REVOKE ledger_eraser FROM LOGIN"},
-		{"GRANT pg_write_all_data TO LOGIN", "REVOKE pg_write_all_data FROM LOGIN"},
-		{"GRANT pg_execute_server_program TO LOGIN", "REVOKE pg_execute_server_program FROM LOGIN"},
-		{"ALTER ROLE LOGIN CREATEROLE", "ALTER ROLE LOGIN NOCREATEROLE"},
-		{"ALTER ROLE LOGIN REPLICATION", "ALTER ROLE LOGIN NOREPLICATION"},
-		{"ALTER ROLE LOGIN BYPASSRLS", "ALTER ROLE LOGIN NOBYPASSRLS"},
+	for _, right := range []struct{ grant, revoke, says string }{
+		{"GRANT UPDATE (content) ON ledger.contents TO LOGIN", "REVOKE UPDATE (content) ON ledger.contents FROM LOGIN", "ledger.contents.content"},
+		{"GRANT UPDATE (origin) ON ledger.head TO LOGIN", "REVOKE UPDATE (origin) ON ledger.head FROM LOGIN", "ledger.head.origin"},
+		{"GRANT REFERENCES (seq) ON ledger.entries TO LOGIN", "REVOKE REFERENCES (seq) ON ledger.entries FROM LOGIN", "ledger.entries.seq"},
+		{"GRANT REFERENCES (size) ON ledger.head TO LOGIN", "REVOKE REFERENCES (size) ON ledger.head FROM LOGIN", "ledger.head.size"},
+		{"GRANT DELETE ON ledger.keys TO LOGIN", "REVOKE DELETE ON ledger.keys FROM LOGIN", "ledger.keys"},
+		{"GRANT TRUNCATE ON ledger.tiles TO LOGIN", "REVOKE TRUNCATE ON ledger.tiles FROM LOGIN", "ledger.tiles"},
+		{"GRANT TRIGGER ON ledger.entries TO LOGIN", "REVOKE TRIGGER ON ledger.entries FROM LOGIN", "ledger.entries"},
+		{"GRANT INSERT ON ledger.erased TO LOGIN", "REVOKE INSERT ON ledger.erased FROM LOGIN", "insert into ledger.erased"},
+		{"GRANT INSERT (seq) ON ledger.erased TO LOGIN", "REVOKE INSERT (seq) ON ledger.erased FROM LOGIN", "insert into ledger.erased"},
+		{"CREATE VIEW ledger.all_keys AS TABLE ledger.keys; GRANT DELETE ON ledger.all_keys TO PUBLIC", "DROP VIEW ledger.all_keys", "ledger.all_keys"},
+		{"CREATE VIEW ledger.all_keys AS TABLE ledger.keys; GRANT INSERT ON ledger.all_keys TO LOGIN", "DROP VIEW ledger.all_keys", "ledger.all_keys"},
+		{"GRANT CREATE ON SCHEMA ledger TO LOGIN", "REVOKE CREATE ON SCHEMA ledger FROM LOGIN", "the schema ledger"},
+		{"CREATE TABLE ledger.own (x int); ALTER TABLE ledger.own OWNER TO LOGIN", "DROP TABLE ledger.own", "owns ledger.own"},
+		{"CREATE SEQUENCE ledger.own; ALTER SEQUENCE ledger.own OWNER TO LOGIN", "DROP SEQUENCE ledger.own", "owns ledger.own"},
+		{"ALTER FUNCTION ledger.seq_at OWNER TO LOGIN", "ALTER FUNCTION ledger.seq_at OWNER TO ledger_owner", "owns ledger.seq_at"},
+		{"ALTER DATABASE DATABASE OWNER TO LOGIN", "ALTER DATABASE DATABASE OWNER TO ledger_owner", "owns the database"},
+		{"GRANT CREATE ON DATABASE DATABASE TO LOGIN", "REVOKE CREATE ON DATABASE DATABASE FROM LOGIN", "CREATE"},
+		{"GRANT TEMP ON DATABASE DATABASE TO PUBLIC", "REVOKE TEMP ON DATABASE DATABASE FROM PUBLIC", "TEMPORARY"},
+		{"GRANT EXECUTE ON PROCEDURE ledger.protect TO LOGIN", "REVOKE EXECUTE ON PROCEDURE ledger.protect FROM LOGIN", "execute ledger.protect(regclass)"},
+		{"CREATE FUNCTION ledger.erase(text) RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'; GRANT EXECUTE ON FUNCTION ledger.erase(text) TO PUBLIC", "DROP FUNCTION ledger.erase(text)", "execute ledger.erase(text)"},
+		{"GRANT ledger_owner TO LOGIN", "REVOKE ledger_owner FROM LOGIN", "ledger_owner"},
+		{"GRANT ledger_eraser TO LOGIN", "REVOKE ledger_eraser FROM LOGIN", "ledger_eraser"},
+		{"GRANT pg_write_all_data TO LOGIN", "REVOKE pg_write_all_data FROM LOGIN", "pg_write_all_data"},
+		{"GRANT pg_execute_server_program TO LOGIN", "REVOKE pg_execute_server_program FROM LOGIN", "pg_execute_server_program"},
+		{"GRANT CONNECT ON DATABASE DATABASE TO LOGIN; CREATE ROLE LOGIN_other; GRANT DELETE ON ledger.keys TO LOGIN_other; ALTER ROLE LOGIN NOINHERIT; GRANT LOGIN_other TO LOGIN",
+			"ALTER ROLE LOGIN INHERIT; DROP OWNED BY LOGIN_other; DROP ROLE LOGIN_other", "ledger.keys"},
+		{"ALTER ROLE LOGIN CREATEROLE", "ALTER ROLE LOGIN NOCREATEROLE", "manage roles"},
+		{"ALTER ROLE LOGIN REPLICATION", "ALTER ROLE LOGIN NOREPLICATION", "replicate"},
+		{"ALTER ROLE LOGIN BYPASSRLS", "ALTER ROLE LOGIN NOBYPASSRLS", "bypass"},
+		{"ALTER ROLE LOGIN SUPERUSER; ALTER ROLE LOGIN SET role = ledger_svc", "ALTER ROLE LOGIN NOSUPERUSER; ALTER ROLE LOGIN RESET role", "superuser"},
 	} {
-		exec(right[0])
-		if err := open(); !errors.Is(err, postgres.ErrPrivileged) {
-			t.Errorf("%s: %v", right[0], err)
+		exec(right.grant)
+		if err := open(); !errors.Is(err, postgres.ErrPrivileged) || !strings.Contains(err.Error(), right.says) {
+			t.Errorf("%s: %v", right.grant, err)
 		}
-		exec(right[1])
+		exec(right.revoke)
 	}
+	exec("GRANT pg_monitor, pg_signal_backend TO LOGIN") // harmless to the log
 	if err := open(); err != nil {
 		t.Errorf("after all was taken back: %v", err)
 	}

@@ -65,47 +65,6 @@ func (s *Store) Close() { s.pool.Close() }
 // Ping says whether the database answers.
 func (s *Store) Ping(ctx context.Context) error { return unavailable(s.pool.Ping(ctx)) }
 
-// ErrPrivileged says that a login may do more than append.
-var ErrPrivileged = errors.New("the database login is too powerful for the service")
-
-// checkLogin proves least privilege: not a superuser, no role above the service, no right to change an append-only table or one
-// of its columns, but for those of the head that move.
-func (s *Store) checkLogin(ctx context.Context) error {
-	var super, owner, change bool
-	var above, column *string
-	err := s.pool.QueryRow(ctx, `
-		SELECT r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolbypassrls OR r.rolreplication,
-		       EXISTS (SELECT 1 FROM pg_namespace n WHERE n.nspname IN ('ledger', 'work')
-		               AND (pg_has_role(current_user, n.nspowner, 'MEMBER') OR has_schema_privilege(n.oid, 'CREATE'))),
-		       EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		               WHERE n.nspname = 'ledger' AND c.relkind IN ('r', 'p')
-		               AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE, TRIGGER, REFERENCES')),
-		       (SELECT min(g.rolname) FROM pg_roles g WHERE g.rolname <> current_user AND pg_has_role(current_user, g.oid, 'MEMBER')
-		               AND (g.rolsuper OR g.rolcreaterole OR g.rolcreatedb OR g.rolbypassrls OR g.rolreplication
-		                    OR g.rolname IN ('pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
-		                    OR EXISTS (SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'ledger' AND p.proowner = g.oid))),
-		       (SELECT min(c.relname || '.' || a.attname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
-		               WHERE n.nspname = 'ledger' AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
-		               AND has_column_privilege(c.oid, a.attnum, 'UPDATE, REFERENCES')
-		               AND NOT (c.relname = 'head' AND a.attname IN ('size', 'root', 'recorded_at', 'checkpoint')))
-		FROM pg_roles r WHERE r.rolname = current_user`).Scan(&super, &owner, &change, &above, &column)
-	switch {
-	case err != nil:
-		return fmt.Errorf("checking the database login: %w", unavailable(err))
-	case super:
-		return fmt.Errorf("%w: it is a superuser or may manage roles or databases; use the service role (ledger_svc)", ErrPrivileged)
-	case owner:
-		return fmt.Errorf("%w: it owns the schema or may create in it; use the service role (ledger_svc), and the owner only for `ledgerd migrate`", ErrPrivileged)
-	case change:
-		return fmt.Errorf("%w: it may update, delete or truncate append-only tables", ErrPrivileged)
-	case above != nil:
-		return fmt.Errorf("%w: it is a member of %s, and could act as that role", ErrPrivileged, *above)
-	case column != nil:
-		return fmt.Errorf("%w: it may update ledger.%s", ErrPrivileged, *column)
-	}
-	return nil
-}
-
 // Volatile names the settings by which this server may lose or damage what it has acknowledged when it crashes: fsync and
 // full_page_writes where they are off. A session can't change them.
 func (s *Store) Volatile(ctx context.Context) ([]string, error) {
