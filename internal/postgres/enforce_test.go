@@ -43,8 +43,8 @@ func connect(tb testing.TB, url string) *pgx.Conn {
 	return conn
 }
 
-// refusedWith runs a statement in a transaction of its own, which is rolled back, and demands the SQLSTATE.
-func refusedWith(t *testing.T, conn *pgx.Conn, code, sql string) {
+// rolledBack runs statements in a transaction of their own, which is rolled back, and returns their error.
+func rolledBack(t *testing.T, conn *pgx.Conn, sql string) error {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
 	if err != nil {
@@ -54,8 +54,14 @@ func refusedWith(t *testing.T, conn *pgx.Conn, code, sql string) {
 	if rollback := tx.Rollback(t.Context()); rollback != nil {
 		t.Fatal(rollback)
 	}
+	return err
+}
+
+// refusedWith runs statements like rolledBack and demands the SQLSTATE.
+func refusedWith(t *testing.T, conn *pgx.Conn, code, sql string) {
+	t.Helper()
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) || pg.Code != code {
+	if err := rolledBack(t, conn, sql); !errors.As(err, &pg) || pg.Code != code {
 		t.Errorf("%s: %v, want SQLSTATE %s", sql, err, code)
 	}
 }

@@ -108,6 +108,70 @@ func TestErasureIsCheckedByTheDatabase(t *testing.T) {
 	checkLog(t, l)
 }
 
+// forgedErasure is what the service's role could write past the append path: an erasure at seq, which names what targets selects.
+func forgedErasure(seq int64, targets string) string {
+	return fmt.Sprintf(`
+		INSERT INTO ledger.entries SELECT %[1]d, recorded_at, tenant, 'erasure', 'forged', token_id, meta, meta_salt, envelope, leaf_hash FROM ledger.entries WHERE seq = 0;
+		INSERT INTO ledger.contents SELECT %[1]d, convert_to(json_build_object('artifact', json_build_object('seqs', (%[2]s)))::text, 'UTF8'), content_salt
+			FROM ledger.contents WHERE seq = 0;`, seq, targets)
+}
+
+// The service's role can destroy nothing unless the log's head moves over the erasure that says so, in the same transaction.
+func TestErasureMustBeInTheLog(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	appendConsents(t, l.Appender, 0, 3)
+	svc := connect(t, l.ServiceURL)
+	const denied, all = "42501", "SELECT json_agg(seq) FROM ledger.entries WHERE kind <> 'erasure'"
+	refusedWith(t, svc, denied, forgedErasure(100000000, all)+"SELECT ledger.erase(100000000)")
+	refusedWith(t, svc, denied, forgedErasure(3, all)+"UPDATE ledger.head SET size = size; SELECT ledger.erase(3)")
+	refusedWith(t, svc, denied, forgedErasure(3, all)+"SELECT ledger.erase(3); UPDATE ledger.head SET size = 4")
+	refusedWith(t, svc, denied, forgedErasure(4, all)+"UPDATE ledger.head SET size = 4; SELECT ledger.erase(4)")
+	refusedWith(t, svc, denied, forgedErasure(-1, all)+"UPDATE ledger.head SET size = 4; SELECT ledger.erase(-1)")
+	const nextLog = "INSERT INTO ledger.head SELECT incarnation + 1, 'next.example', 50, 0, root, recorded_at, checkpoint FROM ledger.head; "
+	refusedWith(t, svc, denied, forgedErasure(3, all)+nextLog+"UPDATE ledger.head SET size = 4 WHERE incarnation = 0; SELECT ledger.erase(3)")
+	checkLog(t, l)
+	if _, err := svc.Exec(t.Context(), "UPDATE ledger.head SET size = 10"); err != nil { // by a transaction before
+		t.Fatal(err)
+	}
+	refusedWith(t, svc, denied, forgedErasure(5, all)+"SELECT ledger.erase(5)")
+	if n := l.Count(t, "ledger.contents WHERE content IS NULL") + l.Count(t, "ledger.erased"); n != 0 {
+		t.Errorf("%d contents are gone", n)
+	}
+}
+
+// The database erases entries of just the kinds that the registry lets an erasure name.
+func TestErasableKindsAreTheRegistrys(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	appendConsents(t, l.Appender, 0, 1)
+	var listed, want []string
+	if err := connect(t, l.OwnerURL).QueryRow(t.Context(), "SELECT ledger.erasable_kinds()").Scan(&listed); err != nil {
+		t.Fatal(err)
+	}
+	forged := func(kind string) string {
+		return `INSERT INTO ledger.entries SELECT 1, recorded_at, tenant, '` + kind + `', 'other', token_id, meta, meta_salt, envelope, leaf_hash FROM ledger.entries;` +
+			forgedErasure(2, "'[1]'::json") + "UPDATE ledger.head SET size = 3; SELECT ledger.erase(2)"
+	}
+	svc := connect(t, l.ServiceURL)
+	refusedWith(t, svc, "42501", forged("unheard-of"))
+	for _, k := range kinds.All() {
+		if !k.Erasable() {
+			refusedWith(t, svc, "42501", forged(k.Name))
+			continue
+		}
+		want = append(want, k.Name)
+		if err := rolledBack(t, svc, forged(k.Name)); err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(want)
+	if !slices.Equal(listed, want) {
+		t.Errorf("the database erases\n%v\nand the registry allows\n%v", listed, want)
+	}
+}
+
 // What the registry calls personal is just what the eraser may null.
 func TestErasableColumnsAreTheRegistrys(t *testing.T) {
 	t.Parallel()

@@ -59,17 +59,17 @@ func opening(f *flight) string {
 	return "BEGIN; " + expectHead(*f.from) + "; "
 }
 
-// closing carries out the erasures, moves the head and commits.
+// closing moves the head, carries out the erasures and commits. The database refuses an erasure that the head does not cover.
 func closing(f *flight) string {
 	h, erase := f.next.head, ""
 	for _, seq := range f.next.erasures {
 		erase += "SELECT ledger.erase(" + strconv.FormatInt(seq, 10) + "); "
 	}
-	return erase + "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
+	return "UPDATE ledger.head SET size = " + strconv.FormatInt(h.Size, 10) +
 		", root = '\\x" + hex.EncodeToString(h.Root[:]) + "'" +
 		", recorded_at = '" + h.RecordedAt.Format(ledger.TimeLayout) + "'" +
 		", checkpoint = convert_from('\\x" + hex.EncodeToString([]byte(h.Checkpoint)) + "', 'UTF8')" +
-		" WHERE incarnation = " + strconv.Itoa(h.Incarnation) + "; COMMIT"
+		" WHERE incarnation = " + strconv.Itoa(h.Incarnation) + "; " + erase + "COMMIT"
 }
 
 // receive reads the answers to one query and demands that it committed.
