@@ -91,13 +91,14 @@ func TestServiceCanOnlyAppend(t *testing.T) {
 		} {
 			refusedWith(t, svc, denied, sql)
 		}
-		if table != "head" {
-			refusedWith(t, svc, denied, "UPDATE ledger."+table+" SET "+anyColumn(t, svc, table)+" = DEFAULT")
+		for _, column := range columnsOf(t, svc, table) {
+			if table != "head" || !slices.Contains([]string{"size", "root", "recorded_at", "checkpoint"}, column) {
+				refusedWith(t, svc, denied, "UPDATE ledger."+table+" SET "+column+" = DEFAULT")
+			}
 		}
 	}
 	for _, sql := range []string{
-		"UPDATE ledger.head SET origin = 'evil'", "UPDATE ledger.head SET base = 1", "UPDATE ledger.head SET incarnation = 1",
-		"SET session_replication_role = replica", "SET ROLE ledger_owner", "SET ROLE ledger_eraser",
+		"INSERT INTO ledger.erased VALUES (1, 2)", "SET session_replication_role = replica", "SET ROLE ledger_owner", "SET ROLE ledger_eraser",
 		"CREATE TABLE ledger.mine (x int)", "CREATE TABLE work.mine (x int)", "CREATE TABLE public.mine (x int)", "CREATE TEMP TABLE mine (x int)",
 		"CREATE OR REPLACE FUNCTION ledger.refuse_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
 		"CREATE FUNCTION public.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
@@ -108,14 +109,13 @@ func TestServiceCanOnlyAppend(t *testing.T) {
 	}
 }
 
-func anyColumn(t *testing.T, conn *pgx.Conn, table string) string {
+func columnsOf(t *testing.T, conn *pgx.Conn, table string) []string {
 	t.Helper()
-	var name string
-	err := conn.QueryRow(t.Context(), `SELECT attname FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum LIMIT 1`, "ledger."+table).Scan(&name)
-	if err != nil {
-		t.Fatal(err)
+	names := texts(t, conn, `SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = 'ledger.`+table+`'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`)
+	if len(names) == 0 {
+		t.Fatalf("ledger.%s has no columns", table)
 	}
-	return name
+	return names
 }
 
 // The triggers refuse even those who have the right: the owner, and a superuser in replica mode.
@@ -142,7 +142,7 @@ func TestTriggersRefuseEverybody(t *testing.T) {
 				refusedWith(t, conn, restricted, "DELETE FROM ledger."+table)
 			}
 			if rows > 0 && table != "head" {
-				column := anyColumn(t, conn, table)
+				column := columnsOf(t, conn, table)[0]
 				refusedWith(t, conn, restricted, "UPDATE ledger."+table+" SET "+column+" = "+column)
 			}
 		}
