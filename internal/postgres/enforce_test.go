@@ -185,7 +185,7 @@ func TestServiceRefusesRightsThatItShouldNotHave(t *testing.T) {
 	database := pgx.Identifier{admin.Config().Database}.Sanitize()
 	exec := func(sql string) {
 		t.Helper()
-		sql = strings.NewReplacer("LOGIN", login, " DATABASE DATABASE ", " DATABASE "+database+" ").Replace(sql)
+		sql = strings.NewReplacer("LOGIN", login, " DATABASE this ", " DATABASE "+database+" ").Replace(sql)
 		if _, err := admin.Exec(t.Context(), sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
@@ -229,16 +229,16 @@ func TestServiceRefusesRightsThatItShouldNotHave(t *testing.T) {
 		{"CREATE TABLE ledger.own (x int); ALTER TABLE ledger.own OWNER TO LOGIN", "DROP TABLE ledger.own", "owns ledger.own"},
 		{"CREATE SEQUENCE ledger.own; ALTER SEQUENCE ledger.own OWNER TO LOGIN", "DROP SEQUENCE ledger.own", "owns ledger.own"},
 		{"ALTER FUNCTION ledger.seq_at OWNER TO LOGIN", "ALTER FUNCTION ledger.seq_at OWNER TO ledger_owner", "owns ledger.seq_at"},
-		{"ALTER DATABASE DATABASE OWNER TO LOGIN", "ALTER DATABASE DATABASE OWNER TO ledger_owner", "owns the database"},
-		{"GRANT CREATE ON DATABASE DATABASE TO LOGIN", "REVOKE CREATE ON DATABASE DATABASE FROM LOGIN", "CREATE"},
-		{"GRANT TEMP ON DATABASE DATABASE TO PUBLIC", "REVOKE TEMP ON DATABASE DATABASE FROM PUBLIC", "TEMPORARY"},
+		{"ALTER DATABASE this OWNER TO LOGIN", "ALTER DATABASE this OWNER TO ledger_owner", "owns the database"},
+		{"GRANT CREATE ON DATABASE this TO LOGIN", "REVOKE CREATE ON DATABASE this FROM LOGIN", "CREATE"},
+		{"GRANT TEMP ON DATABASE this TO PUBLIC", "REVOKE TEMP ON DATABASE this FROM PUBLIC", "TEMPORARY"},
 		{"GRANT EXECUTE ON PROCEDURE ledger.protect TO LOGIN", "REVOKE EXECUTE ON PROCEDURE ledger.protect FROM LOGIN", "execute ledger.protect(regclass)"},
 		{"CREATE FUNCTION ledger.erase(text) RETURNS int LANGUAGE sql SECURITY DEFINER AS 'SELECT 1'; GRANT EXECUTE ON FUNCTION ledger.erase(text) TO PUBLIC", "DROP FUNCTION ledger.erase(text)", "execute ledger.erase(text)"},
 		{"GRANT ledger_owner TO LOGIN", "REVOKE ledger_owner FROM LOGIN", "ledger_owner"},
 		{"GRANT ledger_eraser TO LOGIN", "REVOKE ledger_eraser FROM LOGIN", "ledger_eraser"},
 		{"GRANT pg_write_all_data TO LOGIN", "REVOKE pg_write_all_data FROM LOGIN", "pg_write_all_data"},
 		{"GRANT pg_execute_server_program TO LOGIN", "REVOKE pg_execute_server_program FROM LOGIN", "pg_execute_server_program"},
-		{"GRANT CONNECT ON DATABASE DATABASE TO LOGIN; CREATE ROLE LOGIN_other; GRANT DELETE ON ledger.keys TO LOGIN_other; ALTER ROLE LOGIN NOINHERIT; GRANT LOGIN_other TO LOGIN",
+		{"GRANT CONNECT ON DATABASE this TO LOGIN; CREATE ROLE LOGIN_other; GRANT DELETE ON ledger.keys TO LOGIN_other; ALTER ROLE LOGIN NOINHERIT; GRANT LOGIN_other TO LOGIN",
 			"ALTER ROLE LOGIN INHERIT; DROP OWNED BY LOGIN_other; DROP ROLE LOGIN_other", "ledger.keys"},
 		{"ALTER ROLE LOGIN CREATEROLE", "ALTER ROLE LOGIN NOCREATEROLE", "manage roles"},
 		{"ALTER ROLE LOGIN REPLICATION", "ALTER ROLE LOGIN NOREPLICATION", "replicate"},
