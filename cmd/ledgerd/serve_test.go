@@ -90,6 +90,29 @@ func logsStatements(t *testing.T, admin string) int {
 	return count(t, admin, `SELECT count(*) FROM pg_roles WHERE rolname = 'ledger_svc' AND NOT coalesce('log_min_error_statement=panic' = ANY(rolconfig), false)`)
 }
 
+// empower gives the service's role what it must not have, and another run of bootstrap takes back.
+func empower(t *testing.T, admin string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), `ALTER ROLE ledger_svc SUPERUSER CREATEDB CREATEROLE REPLICATION BYPASSRLS;
+		GRANT ledger_owner TO ledger_svc; GRANT ledger_eraser TO ledger_svc WITH ADMIN OPTION`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// excessive is how many attributes and memberships the service's role has that serve would refuse.
+func excessive(t *testing.T, admin string) int {
+	t.Helper()
+	return count(t, admin, `
+		SELECT rolsuper::int + rolcreatedb::int + rolcreaterole::int + rolreplication::int + rolbypassrls::int
+			+ (SELECT count(*) FROM pg_auth_members m WHERE m.member = r.oid)
+		FROM pg_roles r WHERE rolname = 'ledger_svc'`)
+}
+
 func count(t *testing.T, admin, sql string, args ...any) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), admin)
@@ -124,9 +147,15 @@ func TestBootstrapThenServe(t *testing.T) {
 	if n := databases(t, admin, "audit"); n != 0 {
 		t.Fatal("a bootstrap that was refused made the database")
 	}
-	for range 2 {
+	for again := range 2 {
+		if again > 0 {
+			empower(t, admin)
+		}
 		if code, stdout, stderr := command(t.Context(), args...); code != 0 || !strings.Contains(stdout, "dev.json") {
 			t.Fatalf("bootstrap: exit %d, %s%s", code, stdout, stderr)
+		}
+		if n := excessive(t, admin); n != 0 {
+			t.Fatalf("the service's role has %d attributes or memberships that it should not have", n)
 		}
 	}
 	if n := logsStatements(t, admin); n != 0 {

@@ -18,7 +18,7 @@ const (
 )
 
 // Bootstrap makes the roles and the database named in adminURL's place, as a superuser. It may be run again: what exists
-// is kept, passwords are set anew. It must run before the first migration and needs no right afterwards.
+// is kept, passwords are set anew, and what the roles can do beyond their task is taken back. It must run before the first migration and needs no right afterwards.
 func Bootstrap(ctx context.Context, adminURL, database, ownerPassword, servicePassword string) error {
 	admin, err := pgx.Connect(ctx, adminURL)
 	if err != nil {
@@ -49,9 +49,12 @@ func makeRoles(ctx context.Context, admin *pgx.Conn, ownerPassword, servicePassw
 		if exists {
 			verb = "ALTER"
 		}
-		if _, err := admin.Exec(ctx, verb+" ROLE "+r.name+" WITH NOSUPERUSER NOCREATEDB NOCREATEROLE "+r.with); err != nil {
+		if _, err := admin.Exec(ctx, verb+" ROLE "+r.name+" WITH NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS "+r.with); err != nil {
 			return fmt.Errorf("making role %s: %w", r.name, redactPassword(err))
 		}
+	}
+	if _, err := admin.Exec(ctx, takeBack); err != nil {
+		return fmt.Errorf("taking the other roles from %s: %w", ServiceRole, err)
 	}
 	// The statement of a batch that is refused holds a signed checkpoint of what was never committed: no log may keep it.
 	for _, sql := range []string{"GRANT " + EraserRole + " TO " + OwnerRole, "ALTER ROLE " + ServiceRole + " SET log_min_error_statement = panic"} {
@@ -61,6 +64,20 @@ func makeRoles(ctx context.Context, admin *pgx.Conn, ownerPassword, servicePassw
 	}
 	return nil
 }
+
+// takeBack ends the service's memberships in the owner and the eraser, whoever granted them: since Postgres 16 a REVOKE takes back
+// no more than one grantor's.
+const takeBack = `DO $$
+	DECLARE
+		m record;
+	BEGIN
+		FOR m IN SELECT r.rolname AS role, g.rolname AS grantor FROM pg_auth_members a
+			JOIN pg_roles r ON r.oid = a.roleid JOIN pg_roles s ON s.oid = a.member LEFT JOIN pg_roles g ON g.oid = a.grantor
+			WHERE s.rolname = '` + ServiceRole + `' AND r.rolname IN ('` + OwnerRole + `', '` + EraserRole + `')
+		LOOP
+			EXECUTE format('REVOKE %I FROM ` + ServiceRole + `', m.role) || coalesce(' GRANTED BY ' || quote_ident(m.grantor), '') || ' CASCADE';
+		END LOOP;
+	END $$`
 
 // redactPassword keeps the statement, and so the password, out of an error's text: only the server's code is kept.
 func redactPassword(err error) error {
