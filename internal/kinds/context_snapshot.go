@@ -14,6 +14,7 @@ var ContextSnapshot = Kind{
 	MaxBytes:       maxContext,
 	KeepsConflicts: true,
 	Tables:         []*Table{&contextSnapshots},
+	ClaimSpace:     TurnClaim,
 	check:          checkContextSnapshot,
 	project:        projectContextSnapshot,
 }

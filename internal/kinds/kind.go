@@ -47,6 +47,7 @@ type Kind struct {
 	// KeepsConflicts: a second content under a known id is kept as an entry of kind conflict.
 	KeepsConflicts bool
 	Tables         []*Table
+	ClaimSpace     string // where its entries claim names; "" for nowhere
 
 	check   func(Submission, Env) (*Accepted, error)
 	project func(ledger.Content) (Projection, error)  // from what check recorded; it reads and derives with the same functions

@@ -25,6 +25,7 @@ var ReceiptBundle = Kind{
 	MaxBytes:   air.MaxBundleBytes,
 	UsesPolicy: true,
 	Tables:     []*Table{&receiptRows},
+	ClaimSpace: ReceiptClaim,
 	check:      checkReceiptBundle,
 	project:    projectReceiptBundle,
 	refers:     referencesOfBundle,

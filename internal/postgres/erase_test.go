@@ -249,6 +249,64 @@ func TestFsckKnowsErasures(t *testing.T) {
 	}
 }
 
+// What an erased entry's meta still says of its rows is demanded of them: also what the service's own role can add.
+func TestFsckLooksAtTheRowsOfErasedEntries(t *testing.T) {
+	t.Parallel()
+	l := ledgertest.New(t)
+	fillKinds(t, l, 60)
+	first := func(k *kinds.Kind) int64 {
+		list, _, err := l.Store.Entries(t.Context(), ledgertest.Tenant, auditor, kinds.EntryQuery{Kind: k.Name, After: -1, Size: 60, Limit: 1})
+		if err != nil || len(list) == 0 {
+			t.Fatalf("%s: %v", k.Name, err)
+		}
+		return list[0].Seq
+	}
+	report, consent, bundle := first(&kinds.UsageReport), first(&kinds.ConsentReceipt), first(&kinds.ReceiptBundle)
+	seqs := []int64{report, consent, bundle}
+	slices.Sort(seqs)
+	if _, err := l.Appender.Append(t.Context(), admin, erasure(t, seqs...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, faults := fsck(t, l); len(faults) > 0 {
+		t.Fatalf("after an erasure: %v", faults)
+	}
+	super := connect(t, l.AdminURL)
+	run := func(sql string) {
+		t.Helper()
+		if _, err := super.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	tables := []string{"usage_lines", "consents", "claims"}
+	for _, table := range tables {
+		run(`ALTER TABLE ledger.` + table + ` DISABLE TRIGGER USER; CREATE TABLE public.` + table + ` AS TABLE ledger.` + table)
+	}
+	const line = `INSERT INTO ledger.usage_lines SELECT (jsonb_populate_record(u, jsonb_build_object('seq', %d, 'line', %d, 'tokens', 999999999))).* FROM ledger.usage_lines u WHERE u.seq = %d AND u.line = 0`
+	for _, c := range []struct {
+		name, sql string
+		seq       int64
+		code      audit.FaultCode
+	}{
+		{"a further line of the report", fmt.Sprintf(line, report, 77, report), report, audit.FaultProjection},
+		{"usage of a consent", fmt.Sprintf(line, consent, 0, report), consent, audit.FaultProjection},
+		{"a grant of the report", fmt.Sprintf(`INSERT INTO ledger.consents SELECT (jsonb_populate_record(c, '{"seq":%d}')).* FROM ledger.consents c WHERE c.seq = %d`, report, consent), report, audit.FaultProjection},
+		{"a claim of the report", fmt.Sprintf(`INSERT INTO ledger.claims VALUES ('%s', 'receipt_id', 'another', 'x', %d)`, ledgertest.Tenant, report), report, audit.FaultClaim},
+		{"a second claim of the bundle", fmt.Sprintf(`INSERT INTO ledger.claims VALUES ('%s', 'receipt_id', 'another', 'x', %d)`, ledgertest.Tenant, bundle), bundle, audit.FaultClaim},
+		{"another tenant's usage", fmt.Sprintf(`UPDATE ledger.usage_lines SET tenant = 'other' WHERE seq = %d`, report), report, audit.FaultProjection},
+		{"another request's usage", fmt.Sprintf(`UPDATE ledger.usage_lines SET request_id = 'other' WHERE seq = %d`, report), report, audit.FaultProjection},
+		{"no usage at all", fmt.Sprintf(`DELETE FROM ledger.usage_lines WHERE seq = %d`, report), report, audit.FaultProjection},
+		{"no consent", fmt.Sprintf(`DELETE FROM ledger.consents WHERE seq = %d`, consent), consent, audit.FaultProjection},
+	} {
+		run(c.sql)
+		if _, faults := fsck(t, l); !slices.ContainsFunc(faults, func(f audit.Fault) bool { return f.Seq == c.seq && f.Code == c.code }) {
+			t.Errorf("%s is not found: %v", c.name, faults)
+		}
+		for _, table := range tables {
+			run(`DELETE FROM ledger.` + table + `; INSERT INTO ledger.` + table + ` TABLE public.` + table)
+		}
+	}
+}
+
 // An erasure that was written past the append path excuses nothing that no erasure can destroy.
 func TestFsckKnowsWhatCannotBeErased(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (c *recordCheck) record(ctx context.Context, r record) checked {
 		c.projections(&out, r, derived)
 		c.judgedAgain(ctx, &out, derived)
 	case e.Content == nil && c.fsck.erased[r.seq]:
-		c.nothingPersonal(&out, r)
+		c.erased(&out, r, derived.Meta)
 	}
 	return out
 }
@@ -83,8 +83,7 @@ func (c *checked) fault(seq int64, code audit.FaultCode, detail string) {
 	c.faults = append(c.faults, audit.Fault{Seq: seq, Code: code, Detail: detail})
 }
 
-// outside reports the tables that have rows where the log has no entry. Such rows are the one thing that the service's own
-// role could add unnoticed.
+// outside reports the tables that have rows where the log has no entry. The service's own role could add such rows.
 func (c *recordCheck) outside(out *checked, r record) {
 	for i, rows := range r.parts {
 		if len(rows) > 0 {

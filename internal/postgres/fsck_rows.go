@@ -30,20 +30,6 @@ func (c *recordCheck) projections(out *checked, r record, d audit.Derived) {
 	}
 }
 
-// nothingPersonal demands that an erasure took the personal columns along. What else the rows held can't be derived any
-// more.
-func (c *recordCheck) nothingPersonal(out *checked, r record) {
-	for i, table := range c.fsck.tables {
-		for _, row := range r.parts[partProjections+i] {
-			for j, column := range table.Columns {
-				if column.Personal && row[j+2] != nil {
-					out.fault(r.seq, audit.FaultErased, "ledger."+table.Name+"."+column.Name+" is there although the entry was erased")
-				}
-			}
-		}
-	}
-}
-
 // compareRows says what is wrong with an entry's rows in one table, "" when nothing is. Their order means nothing, but is
 // usually the same.
 func (c *recordCheck) compareRows(s *stream, have [][][]byte, want [][]any, tenant string) string {
