@@ -17,6 +17,7 @@ import (
 type erasureStore interface {
 	ErasureTargets(ctx context.Context, tenant string, seqs []int64) ([]kinds.ErasureTarget, error)
 	FindErasureTargets(ctx context.Context, tenant string, f kinds.ErasureFilter) ([]kinds.ErasureTarget, error)
+	ErasureLeavings(ctx context.Context, tenant string, seqs []int64) ([]kinds.ErasureTarget, error)
 }
 
 // ErasureBody asks for contents to be destroyed: those of the entries named, or of those that a filter finds.
@@ -26,12 +27,14 @@ type ErasureBody struct {
 	Filter *ErasureFilterBody `json:"filter,omitzero" jsonschema:"instead of seqs; it is not recorded, since it names a person"`
 }
 
-// ErasureFilterBody selects entries of which all given conditions hold. The period is of effective times, half-open.
+// ErasureFilterBody selects entries of which all given conditions hold, and what only they lead to. The period is half-open, and
+// of effective times; of artifacts that state none that could be read, as those of context records and conflicts, it is of when they
+// were recorded.
 type ErasureFilterBody struct {
 	GrantorID  string     `json:"grantor_id,omitzero" jsonschema:"who gave or took back consent"`
-	CustomerID string     `json:"customer_id,omitzero" jsonschema:"whose requests; receipts of the same requests are found too"`
+	CustomerID string     `json:"customer_id,omitzero" jsonschema:"whose requests and disputes"`
 	ProviderID string     `json:"provider_id,omitzero"`
-	From       *time.Time `json:"from,omitzero"`
+	From       *time.Time `json:"from,omitzero" jsonschema:"of effective times; a dispute is found when its period overlaps"`
 	To         *time.Time `json:"to,omitzero"`
 }
 
@@ -40,13 +43,18 @@ type ErasurePreviewBody struct {
 	Seqs          []int64        `json:"seqs" jsonschema:"entries whose contents would be destroyed"`
 	Kinds         map[string]int `json:"kinds" jsonschema:"how many of each kind"`
 	AlreadyErased []int64        `json:"already_erased"`
+	Left          []int64        `json:"left" jsonschema:"asked by seqs: entries that a filter would have found with these, at most 10000, and that stay unless they are named too; no filter of a person finds them afterwards"`
 }
 
 func (a *API) erasureRoutes() []*Route {
 	return []*Route{{
 		Method: "POST", Path: "/v1/erasures", Name: "erase", Summary: "Destroy contents for good",
 		Doc: "The contents, their salts and the personal columns of projections are destroyed in the transaction that appends the erasure entry. " +
-			"Leaves, proofs, times and sums stay, so the log still verifies. Ask with preview=true first: it can't be taken back.",
+			"Leaves, proofs, times and sums stay, so the log still verifies. Ask with preview=true first: it can't be taken back. " +
+			"A filter finds with each usage report its corrections, the receipts and disputes of its request, the context records of its turn but for the profile, " +
+			"and with each entry the conflicts that it holds. Entries named by seqs are erased alone; the preview says what is left. " +
+			"A customer does not find what no projection joins to one: context profiles, context records of turns without a usage report of theirs, disputes about " +
+			"a billing event, frame verifications, and conflicts that name them in another's place. A period or seqs do.",
 		Roles: admins, Header: keyHeader, Query: []Param{{Name: "preview", Form: "boolean", Doc: "Only say what would be destroyed."}, proofParam},
 		Body: ErasureBody{}, Replies: append([]Reply{{Status: 202, Doc: "With preview=true: what would be destroyed; nothing was.", Body: ErasurePreviewBody{}}}, recordReplies...),
 		Problems: []string{"invalid-json", "unknown-member", "missing-member", "nothing-to-erase", "not-erasable", "not-found", "question-too-wide", "conflict", "busy"},
@@ -79,7 +87,7 @@ func (a *API) postErasure(c *call) (reply, error) {
 		return reply{}, err
 	}
 	if preview {
-		return reply{status: http.StatusAccepted, body: erasurePreview(targets)}, nil
+		return a.previewErasure(c, asked, targets)
 	}
 	return a.recordErasure(c, asked.Reason, targets)
 }
@@ -196,8 +204,24 @@ func (a *API) erasureTargets(c *call, b ErasureBody) (targets []kinds.ErasureTar
 	return targets, kinds.CheckErasure(kinds.ErasureArtifact{Seqs: b.Seqs}, targets)
 }
 
+// previewErasure says what would be destroyed. What was named by seqs is not added to: whoever names entries means them, and has
+// the list of what is left to add.
+func (a *API) previewErasure(c *call, asked ErasureBody, targets []kinds.ErasureTarget) (reply, error) {
+	body := erasurePreview(targets)
+	if asked.Filter == nil {
+		left, err := a.store.ErasureLeavings(c.ctx(), c.who.Tenant, asked.Seqs)
+		if err != nil {
+			return reply{}, err
+		}
+		for _, t := range left {
+			body.Left = append(body.Left, t.Seq)
+		}
+	}
+	return reply{status: http.StatusAccepted, body: body}, nil
+}
+
 func erasurePreview(targets []kinds.ErasureTarget) ErasurePreviewBody {
-	p := ErasurePreviewBody{Seqs: []int64{}, Kinds: map[string]int{}, AlreadyErased: []int64{}}
+	p := ErasurePreviewBody{Seqs: []int64{}, Kinds: map[string]int{}, AlreadyErased: []int64{}, Left: []int64{}}
 	for _, t := range targets {
 		if t.Erased {
 			p.AlreadyErased = append(p.AlreadyErased, t.Seq)

@@ -114,3 +114,18 @@ func TestEraseAgainUnderItsKey(t *testing.T) {
 		t.Errorf("the key with another reason: %d %s", got.status, got.body)
 	}
 }
+
+// Entries that are named are erased alone. The preview says what they lead to, and nothing else would find afterwards.
+func TestErasePreviewSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.as(t, kinds.Host, "POST", "/v1/usage-reports", usage("req/1", time.Now())) // 0
+	s.postBundle(t, bundle(t, "b", "request", signingKey("k"), nil))             // 1, of request req/1
+	for ask, left := range map[string][]int64{`"seqs":[0]`: {1}, `"seqs":[0,1]`: {}, `"filter":{"customer_id":"c1"}`: {}} {
+		got := s.as(t, kinds.Admin, "POST", "/v1/erasures?preview=true", `{"reason":"x",`+ask+`}`)
+		var preview api.ErasurePreviewBody
+		if got.into(t, &preview); got.status != 202 || !slices.Equal(preview.Left, left) || preview.Left == nil {
+			t.Errorf("%s: %d %s", ask, got.status, got.body)
+		}
+	}
+}
