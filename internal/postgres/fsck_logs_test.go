@@ -91,6 +91,36 @@ func TestFsckChecksEachIncarnation(t *testing.T) {
 	}
 }
 
+// A head that the service's own role made up is named, and keeps nothing else from being checked.
+func TestFsckLeavesOutMadeUpHeads(t *testing.T) {
+	t.Parallel()
+	for name, sql := range map[string]string{
+		"no checkpoint":    `INSERT INTO ledger.head SELECT 1, 'evil', base + size, 1, root, recorded_at, 'x' FROM ledger.head`,
+		"no successor":     `INSERT INTO ledger.head SELECT 99, origin || '/99', base + size, 1, root, recorded_at, replace(checkpoint, origin, origin || '/99') FROM ledger.head`,
+		"begins elsewhere": `INSERT INTO ledger.head SELECT 1, origin || '/1', base + 1, 1, root, recorded_at, replace(checkpoint, origin, origin || '/1') FROM ledger.head`,
+		"nothing is in it": `INSERT INTO ledger.head SELECT 1, origin || '/1', base + size, 0, root, recorded_at, replace(checkpoint, origin, origin || '/1') FROM ledger.head`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := ledgertest.New(t)
+			fillKinds(t, l, 20)
+			super := connect(t, l.AdminURL)
+			if _, err := super.Exec(t.Context(), `ALTER TABLE ledger.contents DISABLE TRIGGER USER; UPDATE ledger.contents SET content_salt = decode(repeat('00', 16), 'hex') WHERE seq = 3`); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := connect(t, l.ServiceURL).Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+			heads, faults := fsck(t, l)
+			head := slices.ContainsFunc(faults, func(f audit.Fault) bool { return f.Seq == audit.NoSeq && f.Code == audit.FaultHead })
+			content := slices.ContainsFunc(faults, func(f audit.Fault) bool { return f.Seq == 3 && f.Code == audit.FaultContent })
+			if !head || !content || len(faults) != 2 {
+				t.Errorf("%+v, %v", heads, faults)
+			}
+		})
+	}
+}
+
 // A check needs the key of each log, and takes an older checkpoint of any.
 func TestFsckKeysAndSinceOfIncarnations(t *testing.T) {
 	t.Parallel()
