@@ -79,7 +79,8 @@ func raisedBefore(found *kinds.DisputeRaised) kinds.DisputeRaised {
 	return *found
 }
 
-// found is the same request raised before; nil for none.
+// found is the same request raised before; nil for none. A job that has failed no longer knows what it was asked, so whatever
+// is asked under its id is answered with its failure.
 func (d *Disputes) found(ctx context.Context, tenant string, r kinds.DisputeRequest) (*kinds.DisputeRaised, error) {
 	e, a, err := d.Store.Dispute(ctx, tenant, r.ID)
 	switch {
@@ -96,7 +97,7 @@ func (d *Disputes) found(ctx context.Context, tenant string, r kinds.DisputeRequ
 	switch {
 	case errors.Is(err, kinds.ErrNotFound):
 		return nil, nil
-	case err == nil && (job.Reason != r.Reason || !job.Question.Same(r.Question)):
+	case err == nil && job.State != kinds.DisputeFailed && (job.Reason != r.Reason || !job.Question.Same(r.Question)):
 		return nil, &kinds.ConflictError{Seq: -1}
 	}
 	return &kinds.DisputeRaised{Replayed: true}, err

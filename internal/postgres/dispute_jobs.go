@@ -90,7 +90,8 @@ func (d *Disputes) work(ctx context.Context, holder string, j kinds.DisputeJob) 
 // any may be, and of which nothing was heard, is given up: it may be what its processes died of.
 func (s *Store) takeDispute(ctx context.Context, holder string) (kinds.DisputeJob, error) {
 	_, err := s.pool.Exec(ctx, `
-		UPDATE work.dispute_jobs SET state = 'failed', problem = 'unavailable', holder = ''
+		UPDATE work.dispute_jobs
+		SET state = 'failed', problem = 'unavailable', customer_id = '', request_id = '', receipt_id = '', reason = '', holder = ''
 		WHERE state = 'running' AND lease_until < clock_timestamp() AND attempts >= $1`, disputeAttempts)
 	if err != nil {
 		return kinds.DisputeJob{}, unavailable(err)
@@ -119,8 +120,8 @@ func (s *Store) noteDispute(ctx context.Context, holder string, j kinds.DisputeJ
 	return unavailable(err)
 }
 
-// endDispute closes a job: done, failed for good, or left to be tried again after a pause that grows. Of one that is done
-// nothing is kept that the entry says, so that it can be erased there.
+// endDispute closes a job: done, failed for good, or left to be tried again after a pause that grows. One that is over forgets
+// whom it is about, so that it can be erased: what is done is in its entry, and of what failed no entry tells.
 func (s *Store) endDispute(ctx context.Context, holder string, j kinds.DisputeJob, cause error) error {
 	state, problem := "done", ""
 	var conflict *kinds.ConflictError
@@ -140,8 +141,8 @@ func (s *Store) endDispute(ctx context.Context, holder string, j kinds.DisputeJo
 	_, err := s.pool.Exec(ctx, `
 		UPDATE work.dispute_jobs
 		SET state = CASE WHEN $4 = 'queued' AND attempts >= $6 THEN 'failed' ELSE $4 END, problem = nullif(CASE WHEN $4 = 'queued' AND attempts >= $6 THEN 'unavailable' ELSE $5 END, ''),
-		    customer_id = CASE $4 WHEN 'done' THEN '' ELSE customer_id END, request_id = CASE $4 WHEN 'done' THEN '' ELSE request_id END,
-		    receipt_id = CASE $4 WHEN 'done' THEN '' ELSE receipt_id END, reason = CASE $4 WHEN 'done' THEN '' ELSE reason END,
+		    customer_id = CASE WHEN $4 = 'queued' AND attempts < $6 THEN customer_id ELSE '' END, request_id = CASE WHEN $4 = 'queued' AND attempts < $6 THEN request_id ELSE '' END,
+		    receipt_id = CASE WHEN $4 = 'queued' AND attempts < $6 THEN receipt_id ELSE '' END, reason = CASE WHEN $4 = 'queued' AND attempts < $6 THEN reason ELSE '' END,
 		    holder = '', lease_until = CASE WHEN $4 = 'queued' AND NOT $7 THEN clock_timestamp() + least(attempts, 10) * interval '3 seconds' ELSE '-infinity' END
 		WHERE tenant = $1 AND dispute_id = $2 AND holder = $3`,
 		j.Who.Tenant, j.ID, holder, state, problem, disputeAttempts, errors.Is(cause, context.Canceled))

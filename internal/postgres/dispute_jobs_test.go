@@ -41,6 +41,12 @@ func (c *charged) lapse() {
 	}
 }
 
+// forgotten says that nothing is kept of whom a job is about.
+func (c *charged) forgotten() bool {
+	c.t.Helper()
+	return c.Count(c.t, "work.dispute_jobs WHERE customer_id || request_id || receipt_id || reason <> ''") == 0
+}
+
 // with is the same work with another way to record.
 func (c *charged) with(appending func(context.Context, kinds.Poster, *kinds.Accepted) (kinds.Recorded, error)) *postgres.Disputes {
 	d := *c.disputes
@@ -81,11 +87,11 @@ func TestDisputeJobIsTakenOver(t *testing.T) {
 // What is away is tried again, after a pause; what can't be is given up, and says so.
 func TestDisputeJobFails(t *testing.T) {
 	t.Parallel()
-	c, _ := queued(t)
+	c, r := queued(t)
 	away := c.with(func(context.Context, kinds.Poster, *kinds.Accepted) (kinds.Recorded, error) {
 		return kinds.Recorded{}, kinds.ErrUnavailable
 	})
-	if worked, err := away.Work(t.Context(), "a"); !worked || !errors.Is(err, kinds.ErrUnavailable) || c.job().State != kinds.DisputeQueued {
+	if worked, err := away.Work(t.Context(), "a"); !worked || !errors.Is(err, kinds.ErrUnavailable) || c.job().State != kinds.DisputeQueued || c.forgotten() {
 		t.Errorf("%v, %v, %+v", worked, err, c.job())
 	}
 	if worked, err := c.disputes.Work(t.Context(), "a"); worked || err != nil {
@@ -98,8 +104,11 @@ func TestDisputeJobFails(t *testing.T) {
 	if _, err := broken.Work(t.Context(), "a"); !errors.Is(err, kinds.ErrStored) {
 		t.Error(err)
 	}
-	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "internal" {
+	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "internal" || !c.forgotten() {
 		t.Errorf("%+v", j)
+	}
+	if raised, err := c.disputes.Raise(t.Context(), disputant, r); err != nil || !raised.Replayed || raised.Recorded != nil {
+		t.Errorf("raised again: %+v, %v", raised, err)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -128,7 +137,7 @@ func TestDisputeOfATakenID(t *testing.T) {
 	if worked, err := late.Work(t.Context(), "a"); !worked || !errors.As(err, &conflict) {
 		t.Errorf("%v, %v", worked, err)
 	}
-	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "conflict" {
+	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "conflict" || !c.forgotten() {
 		t.Errorf("%+v", j)
 	}
 }
@@ -166,8 +175,26 @@ func TestDisputeJobIsGivenUp(t *testing.T) {
 		}()
 		c.lapse()
 	}
-	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "unavailable" || taken != 20 {
+	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "unavailable" || taken != 20 || !c.forgotten() {
 		t.Errorf("taken %d times, %+v", taken, j)
+	}
+}
+
+// One that is tried in vain as often as any may be is given up by whoever tries it last, and forgets too.
+func TestDisputeJobIsTriedInVain(t *testing.T) {
+	t.Parallel()
+	c, _ := queued(t)
+	away := c.with(func(context.Context, kinds.Poster, *kinds.Accepted) (kinds.Recorded, error) {
+		return kinds.Recorded{}, kinds.ErrUnavailable
+	})
+	for range 20 {
+		if worked, err := away.Work(t.Context(), "a"); !worked || !errors.Is(err, kinds.ErrUnavailable) {
+			t.Fatalf("%v, %v", worked, err)
+		}
+		c.lapse()
+	}
+	if j := c.job(); j.State != kinds.DisputeFailed || j.Problem != "unavailable" || !c.forgotten() {
+		t.Errorf("%+v", j)
 	}
 }
 
