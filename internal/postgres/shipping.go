@@ -307,6 +307,12 @@ func (s *Store) QuarantinedLine(ctx context.Context, r metering.Rejected) (meter
 	return list[0], nil
 }
 
+// EntryLines reads the lines of an entry, in quarantine or not, as they are now.
+func (s *Store) EntryLines(ctx context.Context, seq int64) ([]metering.Line, error) {
+	list, err := readLines(ctx, s.pool, `p.seq = $1`, seq)
+	return list, unavailable(err)
+}
+
 // Acquit takes a line out of quarantine.
 func (s *Store) Acquit(ctx context.Context, r metering.Rejected) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM work.shipping_quarantine WHERE seq = $1 AND provider_id = $2`, r.Seq, r.ProviderID)
