@@ -13,7 +13,7 @@ func TestCanonicalTwice(t *testing.T) {
 		`{"artifact":{"a":1},"context":{},"receiver":{}`:               false,
 		`{"artifact":{"a":1e-7,"b":1e+21},"context":{},"receiver":{}}`: true,
 	} {
-		if got := canonicalTwice([]byte(text)); got != want {
+		if got := (EntryCheck{}).canonicalTwice([]byte(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -40,6 +41,23 @@ func TestEntryCheckDerives(t *testing.T) {
 		d, faults := audit.EntryCheck{Origin: origin, Paranoid: paranoid}.Check(e)
 		if len(faults) > 0 || !d.Known || len(d.Projection.Rows) != 1 || d.Meta.Key != "k" || d.Leaf != ledger.LeafHash(e.Envelope) {
 			t.Errorf("paranoid %v: %+v, %v", paranoid, d, faults)
+		}
+	}
+}
+
+// A paranoid check asks the second encoder, and only that one does.
+func TestParanoidAsksTheSecondEncoder(t *testing.T) {
+	t.Parallel()
+	e := stored(kinds.ConsentReceipt.Name, "k", consent)
+	for name, encode := range map[string]func([]byte) ([]byte, error){
+		"another form": func(content []byte) ([]byte, error) { return append([]byte(" "), content...), nil },
+		"an error":     func([]byte) ([]byte, error) { return nil, errors.New("it can't") },
+	} {
+		for paranoid, want := range map[bool][]audit.FaultCode{true: {audit.FaultContent}, false: nil} {
+			_, faults := audit.EntryCheck{Origin: origin, Paranoid: paranoid}.WithSecond(encode).Check(e)
+			if got := codes(faults); !slices.Equal(got, want) {
+				t.Errorf("%s, paranoid %v: %v", name, paranoid, faults)
+			}
 		}
 	}
 }
