@@ -84,7 +84,7 @@ type API struct {
 	tokens       tokenCache
 	streams      *slots        // bulk requests
 	groups       *slots        // atomic ones, each of which is held in memory
-	large        groupRoom     // of atomic ones
+	large        *memoryRoom   // of atomic ones
 	lines        *lineRoom     // of bulk requests
 	downloads    *slots        // of evidence, each of which takes a connection and a snapshot
 	memory       *memoryRoom   // of large answers and large records
@@ -104,8 +104,9 @@ func New(o Options) (*API, error) {
 		store: o.Store, appender: keeper{o.Appender}, verifierKeys: o.VerifierKeys, log: o.Log, now: o.Now, registry: o.Metrics, version: o.Version, console: o.Console, usage: o.Usage, biller: o.Biller, disputes: o.Disputes,
 		wideLines: wideLines,
 		tokens:    tokenCache{known: map[[32]byte]cachedToken{}},
-		streams:   newSlots(16, 8), groups: newSlots(4, 2), large: newGroupRoom(), lines: newLineRoom(), downloads: newSlots(4, 2), evidence: o.EvidenceSigners,
-		memory: newMemoryRoom(readMemory, tenantMemory, tenantReads), bodies: newMemoryRoom(bodyMemory, tenantBodyMemory, math.MaxInt),
+		streams:   newSlots(16, 8), groups: newSlots(4, 2), lines: newLineRoom(), downloads: newSlots(4, 2), evidence: o.EvidenceSigners,
+		memory: newMemoryRoom(readMemory, tenantMemory, tenantReads, readPatience), bodies: newMemoryRoom(bodyMemory, tenantBodyMemory, math.MaxInt, readPatience),
+		large:    newMemoryRoom(groupMemory, groupMemory, math.MaxInt, groupPatience),
 		progress: progressTimeout, stopping: make(chan struct{}),
 		metrics: newMetrics(o.Metrics, o.Appender),
 	}

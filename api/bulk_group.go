@@ -7,8 +7,6 @@ import (
 	"io"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"ledgerd/internal/kinds"
 )
 
@@ -18,37 +16,12 @@ const (
 	atomicBytes = 64 << 20
 )
 
-// groupPatience is how long an atomic request waits for others to be recorded.
-const groupPatience = 20 * time.Second
-
-// groupRoom is the room in MiB for the bodies of atomic requests that are being checked and recorded, which takes a dozen times
-// as much memory. It has room for one that is as large as may be; what comes to less than a MiB takes none of it.
-type groupRoom struct {
-	room     *semaphore.Weighted
-	patience time.Duration
-}
-
-func newGroupRoom() groupRoom {
-	return groupRoom{room: semaphore.NewWeighted(atomicBytes >> 20), patience: groupPatience}
-}
-
-// enter waits for room for a body of some bytes. It is called once the body was read, so who sends slowly keeps nobody out, and
-// once for each request, so no two wait for each other. leave is never nil.
-func (g groupRoom) enter(ctx context.Context, size int) (leave func(), err error) {
-	mib := int64(size >> 20)
-	if mib == 0 {
-		return func() {}, nil
-	}
-	patience, cancel := context.WithTimeout(ctx, g.patience)
-	defer cancel()
-	switch err := g.room.Acquire(patience, mib); {
-	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller has gone
-		return func() {}, ctx.Err()
-	case err != nil:
-		return func() {}, kinds.ErrBusy
-	}
-	return func() { g.room.Release(mib) }, nil
-}
+// Bounds of all atomic requests that are checked and recorded at the same time, which takes a dozen times as much memory as
+// their bodies: one that is as large as may be, for which the others wait. What comes to less than a MiB takes no part in it.
+const (
+	groupMemory   = atomicBytes >> 20 // MiB
+	groupPatience = 20 * time.Second
+)
 
 // recordAll checks every line before any is recorded, and records all in one transaction or none.
 func (a *API) recordAll(c *call, x *exchange) (reply, error) {
@@ -56,8 +29,12 @@ func (a *API) recordAll(c *call, x *exchange) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	leave, err := a.large.enter(c.ctx(), size)
+	// Once the body was read, so who sends slowly keeps nobody out, and once for each request, so no two wait for each other.
+	leave, err := a.large.enter(c.ctx(), c.who.Tenant, int64(size>>20))
 	defer leave()
+	if errors.Is(err, errNoRoom) {
+		err = kinds.ErrBusy
+	}
 	if err != nil {
 		return reply{}, err
 	}

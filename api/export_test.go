@@ -65,10 +65,10 @@ func InFlight(wait func(), bodies ...io.Reader) (bytes []int) {
 
 // TakeGroups takes the room for large atomic requests, and shortens the wait for it, until given back.
 func (a *API) TakeGroups(patience time.Duration) (giveBack func()) {
-	_ = a.large.room.Acquire(context.Background(), atomicBytes>>20)
+	_ = a.large.memory.Acquire(context.Background(), groupMemory)
 	a.large.patience = patience
 	return func() {
 		a.large.patience = groupPatience
-		a.large.room.Release(atomicBytes >> 20)
+		a.large.memory.Release(groupMemory)
 	}
 }

@@ -27,7 +27,8 @@ const largeRecordMemory = 32
 // than a MiB takes none of what is shared.
 const partsWeight = 4
 
-// memoryRoom is memory that is shared: by large answers and the checks of large records, in MiB, or by bodies.
+// memoryRoom is memory that is shared: by large answers and the checks of large records, in MiB, by bodies, or by
+// atomic requests.
 type memoryRoom struct {
 	memory   *semaphore.Weighted
 	each     int64 // the most that one tenant has of it
@@ -44,8 +45,8 @@ type tenantShare struct {
 	reads  int
 }
 
-func newMemoryRoom(all, each int64, reads int) *memoryRoom {
-	return &memoryRoom{memory: semaphore.NewWeighted(all), each: each, reads: reads, patience: readPatience, tenants: map[string]*tenantShare{}}
+func newMemoryRoom(all, each int64, reads int, patience time.Duration) *memoryRoom {
+	return &memoryRoom{memory: semaphore.NewWeighted(all), each: each, reads: reads, patience: patience, tenants: map[string]*tenantShare{}}
 }
 
 // errNoRoom refuses a read that found no room in time.
