@@ -43,6 +43,11 @@ func (f *checkpointFile) publish(note []byte) {
 	f.mu.Lock()
 	f.newest = note
 	f.mu.Unlock()
+	f.signal()
+}
+
+// signal lets run know that there is something to write.
+func (f *checkpointFile) signal() {
 	select {
 	case f.wake <- struct{}{}:
 	default:
@@ -100,9 +105,6 @@ func (f *checkpointFile) write() (ok bool) {
 		f.newest = note
 	}
 	f.mu.Unlock()
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
+	f.signal()
 	return false
 }

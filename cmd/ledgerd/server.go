@@ -21,6 +21,7 @@ import (
 	"ledgerd/internal/kinds"
 	"ledgerd/internal/postgres"
 	"ledgerd/internal/relay"
+	"ledgerd/ledger"
 	"ledgerd/web"
 )
 
@@ -173,8 +174,12 @@ func (s *server) openLog(ctx context.Context, o serverOptions) (postgres.Appende
 		return a, err
 	}
 	a.Known, err = s.store.OpenLog(ctx, o.Keys, note, time.Now)
+	var head ledger.Head
+	if err == nil {
+		head, err = s.store.Head(ctx)
+	}
 	if err == nil && note == nil && !o.InitCheckpoint {
-		err = s.neverKept(ctx, o.CheckpointFile)
+		err = neverKept(head, o.CheckpointFile)
 	}
 	if errors.Is(err, kinds.ErrReadOnly) {
 		o.Log.Error("THE LOG IS READ-ONLY: nothing is recorded until an operator has looked. After a restore from a backup: ledgerd incarnation open", "error", err)
@@ -184,20 +189,18 @@ func (s *server) openLog(ctx context.Context, o serverOptions) (postgres.Appende
 	if err != nil {
 		return a, err
 	}
-	head, err := s.store.Head(ctx)
 	s.kept.publish([]byte(head.Checkpoint))
-	return a, err
+	return a, nil
 }
 
 // neverKept refuses to sign a log that has entries where no checkpoint of it is kept: a disk that is not mounted, beside a
 // database that was restored, would look just like a first start.
-func (s *server) neverKept(ctx context.Context, file string) error {
-	head, err := s.store.Head(ctx)
-	if err == nil && head.Next() > 0 {
-		err = fmt.Errorf("%w: the log has %d entries and no checkpoint is kept at %s, so a database that was restored from an older backup could not be noticed: "+
-			"look for the file, copy that of another process, or start with --init-checkpoint once, if this is a first start on this machine", kinds.ErrReadOnly, head.Next(), file)
+func neverKept(head ledger.Head, file string) error {
+	if head.Next() == 0 {
+		return nil
 	}
-	return err
+	return fmt.Errorf("%w: the log has %d entries and no checkpoint is kept at %s, so a database that was restored from an older backup could not be noticed: "+
+		"look for the file, copy that of another process, or start with --init-checkpoint once, if this is a first start on this machine", kinds.ErrReadOnly, head.Next(), file)
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
