@@ -31,9 +31,13 @@ type exchange struct {
 	ended    bool // the body was read to its end
 }
 
+func (a *API) exchangeOf(c *call) *exchange {
+	return &exchange{http: c.http, writer: c.writer, control: http.NewResponseController(c.writer), patience: a.progress, stopping: a.stopping, closed: make(chan struct{})}
+}
+
 // newExchange opens the body, of at most limit decoded bytes unless that is 0. Close it.
 func (a *API) newExchange(c *call, limit int64) (*exchange, error) {
-	x := &exchange{http: c.http, writer: c.writer, control: http.NewResponseController(c.writer), patience: a.progress, stopping: a.stopping, closed: make(chan struct{})}
+	x := a.exchangeOf(c)
 	// Without this HTTP/1 reads the body to its end before it sends the first result.
 	if err := x.control.EnableFullDuplex(); err != nil {
 		return nil, fmt.Errorf("answering while the body comes: %w", err)
@@ -72,7 +76,7 @@ func closeBody(r *http.Request) {
 // failEarly answers a bulk request of which no line has a result. The answer is sent at once, since a client may wait for it
 // before it sends more; then the body is drained for a client that waits for nothing.
 func (a *API) failEarly(c *call, err error) {
-	x := &exchange{http: c.http, control: http.NewResponseController(c.writer), patience: a.progress, stopping: a.stopping, closed: make(chan struct{})}
+	x := a.exchangeOf(c)
 	defer close(x.closed)
 	defer closeBody(c.http)
 	_ = x.control.EnableFullDuplex()                           // else the answer waits for some of the body
@@ -111,7 +115,7 @@ func (x *exchange) write(results []byte) error {
 		return err
 	}
 	if stopped(x.stopping) { // after it as well
-		_ = x.control.SetWriteDeadline(time.Now().Add(min(x.patience, stopTimeout)))
+		x.hurry()
 	}
 	if !x.begun {
 		h := x.writer.Header()
@@ -127,12 +131,17 @@ func (x *exchange) write(results []byte) error {
 	return x.control.Flush()
 }
 
+// hurry bounds what is still written when the service stops.
+func (x *exchange) hurry() {
+	_ = x.control.SetWriteDeadline(time.Now().Add(min(x.patience, stopTimeout)))
+}
+
 // watch ends a read, and soon a write, when the service stops.
 func (x *exchange) watch() {
 	select {
 	case <-x.stopping:
 		_ = x.interrupt()
-		_ = x.control.SetWriteDeadline(time.Now().Add(min(x.patience, stopTimeout)))
+		x.hurry()
 	case <-x.closed:
 	}
 }
